@@ -1,0 +1,179 @@
+//! The cellar: what is remembered, and how it comes back whole. An ordered map of keys to values
+//! inside namespaces, written in guarded, atomic, durable groups; the records and their layout stand
+//! on it in the noun files. It must not know models, prompts, providers, gRPC or what a turn is for.
+
+use std::fmt;
+use std::ops::Bound;
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+
+/// An isolation boundary. It is the first part of every key on disk, so that nothing can be reached
+/// or probed for from another one.
+///
+/// 1 to 63 characters of `a-z`, `0-9`, `-` and `_`; the domain checks the form before it gets here.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Namespace(String);
+
+impl Namespace {
+    /// Wraps a name that was checked already.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Namespace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A key inside a namespace. No key is a proper prefix of another (every kind of record has keys of one
+/// shape, with fixed widths or terminators), so a store may append a suffix of its own.
+pub type Key = Vec<u8>;
+
+/// What must hold, at the moment of the commit, for a write to be applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Guard {
+    /// The key has no value.
+    Absent(Key),
+    /// The key has exactly this value.
+    Is(Key, Bytes),
+    /// The key has a value, whatever it is.
+    Present(Key),
+}
+
+impl Guard {
+    /// The key that the guard watches.
+    pub fn key(&self) -> &Key {
+        match self {
+            Self::Absent(key) | Self::Is(key, _) | Self::Present(key) => key,
+        }
+    }
+}
+
+/// One atomic change: either every put and delete is applied and durable, or none is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Write {
+    /// Checked in order, before anything is applied, against everything acknowledged or in flight before it.
+    pub guards: Vec<Guard>,
+    /// Keys to set. A later entry for the same key wins.
+    pub puts: Vec<(Key, Bytes)>,
+    /// Keys to remove; removing an absent key is no error. Applied before `puts`.
+    pub deletes: Vec<Key>,
+}
+
+/// What became of a write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Commit {
+    /// Applied, and safe against kill -9 and power loss.
+    Done,
+    /// Nothing was applied: the guard at this index did not hold; with the value its key has now.
+    Refused {
+        /// Index into [`Write::guards`] of the first guard that failed.
+        guard: usize,
+        /// What the key held instead.
+        found: Option<Bytes>,
+    },
+}
+
+/// Keys of one namespace to read in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// First key.
+    pub from: Bound<Key>,
+    /// Last key.
+    pub to: Bound<Key>,
+    /// At most so many entries.
+    pub limit: usize,
+    /// From the last to the first.
+    pub reverse: bool,
+}
+
+impl Range {
+    /// Every key that starts with `prefix`, in ascending order.
+    pub fn prefix(prefix: &[u8], limit: usize) -> Self {
+        let mut end = prefix.to_vec();
+        while end.last() == Some(&u8::MAX) {
+            end.pop();
+        }
+        let to = match end.last_mut() {
+            Some(last) => {
+                *last += 1;
+                Bound::Excluded(end)
+            }
+            None => Bound::Unbounded,
+        };
+        Self { from: Bound::Included(prefix.to_vec()), to, limit, reverse: false }
+    }
+}
+
+/// Whether a store takes writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Reads and writes.
+    Writable,
+    /// Reads only, until the process is started again; with the reason.
+    ReadOnly(String),
+}
+
+/// Sizes and counters of a store, for `GetServerInfo`, `Stats` and the metrics.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Bytes on disk; zero for a store that has none.
+    pub disk_bytes: u64,
+    /// Writes acknowledged since the store was opened.
+    pub commits: u64,
+    /// Groups they were made durable in.
+    pub groups: u64,
+}
+
+/// Why a store did not do what it was asked.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// A durable write failed, so the store takes no more of them until it is opened again. Reads go on.
+    #[error("the store is read-only since a write could not be made durable ({0}): free space or repair the disk, then restart the server")]
+    ReadOnly(String),
+    /// Somebody else has the store, or it cannot be reached or read.
+    #[error("{0}")]
+    Unavailable(String),
+    /// What is stored is not what was written.
+    #[error("{0}")]
+    Corrupt(String),
+    /// The store is closing down.
+    #[error("the store is shutting down")]
+    Closed,
+}
+
+/// An ordered map in namespaces with guarded, atomic, durable writes. Every implementation passes the one
+/// conformance suite in `tests/store`.
+///
+/// Acknowledged writes are visible to the next call and survive kill -9 and power loss. Writes that were
+/// not acknowledged are whole or absent.
+pub trait Store: Send + Sync + 'static {
+    /// The value of a key.
+    fn get<'a>(&'a self, ns: &'a Namespace, key: &'a [u8]) -> BoxFuture<'a, Result<Option<Bytes>, Error>>;
+
+    /// Entries of a range, in its order, at most its limit.
+    fn scan<'a>(&'a self, ns: &'a Namespace, range: Range) -> BoxFuture<'a, Result<Vec<(Key, Bytes)>, Error>>;
+
+    /// Applies a write if its guards hold, and answers when it is durable.
+    fn commit<'a>(&'a self, ns: &'a Namespace, write: Write) -> BoxFuture<'a, Result<Commit, Error>>;
+
+    /// Whether writes are taken.
+    fn health(&self) -> Health;
+
+    /// Sizes and counters.
+    fn stats(&self) -> Stats;
+
+    /// Namespaces that hold anything, in order. For maintenance only: never on a hot path.
+    fn namespaces(&self) -> BoxFuture<'_, Result<Vec<Namespace>, Error>>;
+
+    /// Takes no further writes, makes durable what was taken, and lets go of the files.
+    fn close(&self) -> BoxFuture<'_, Result<(), Error>>;
+}
