@@ -11,4 +11,6 @@
 //!  domain   values and rules
 //! ```
 
+pub mod domain;
+pub mod engine;
 pub mod store;
