@@ -317,23 +317,24 @@ impl App {
         let start = &prepared.start;
         let run = claimed_run(&self.owner, now, flight, turn, prepared);
         let mut changes = Changes::new();
-        match &prepared.opens {
+        let token = match &prepared.opens {
             Some((_, token)) => changes.replace_run(&run, token),
             None => changes.create_run(&run),
-        }
+        };
         if let Some((given_up, token)) = &start.given_up {
             let failure = Some(cancelled(&given_up.id));
             changes.replace_run(&Run { state: State::Cancelled, failure, updated_at: now, ..given_up.clone() }, token);
         }
-        let head = start.thread.as_ref().map(|thread| {
-            let head = thread.head().clone();
-            Head { active_run: Some(run.id.clone()), sequence: head.sequence.saturating_add(1), updated_at: now, ..head }
+        let thread = start.thread.as_ref().map(|thread| {
+            let before = thread.head().clone();
+            let sequence = before.sequence.saturating_add(1);
+            let head = Head { active_run: Some(run.id.clone()), sequence, updated_at: now, ..before };
+            let token = match thread {
+                StartThread::Create(thread, _) => changes.create_thread(thread, &head).1,
+                StartThread::Move(thread, _, token) => changes.replace_head(&thread.id, &head, token),
+            };
+            (thread.thread().clone(), head, token)
         });
-        match (&start.thread, &head) {
-            (Some(StartThread::Create(thread, _)), Some(head)) => changes.create_thread(thread, head),
-            (Some(StartThread::Move(thread, _, token)), Some(head)) => changes.replace_head(&thread.id, head, token),
-            _ => {}
-        }
         match self.ledger.commit(namespace, &changes).await.map_err(store_fault)? {
             Ok(()) => {}
             Err(Lost::ThreadExists(id)) => return Err(super::thread::exists(&id)),
@@ -348,17 +349,6 @@ impl App {
             }
             Err(_) => return Ok(None),
         }
-        let token = match self.ledger.run(namespace, &run.id).await.map_err(store_fault)? {
-            Some((_, token)) => token,
-            None => return Err(Fault::new(Reason::Internal, "a claimed run is not on record")),
-        };
-        let thread = match (&start.thread, head) {
-            (Some(thread), Some(head)) => {
-                let token = self.ledger.head(namespace, &thread.thread().id).await.map_err(store_fault)?;
-                token.filter(|(stored, _)| *stored == head).map(|(_, token)| (thread.thread().clone(), head, token))
-            }
-            _ => None,
-        };
         Ok(Some(Claimed { run, token, thread }))
     }
 

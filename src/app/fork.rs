@@ -109,7 +109,7 @@ impl App {
             }
             planned.push((Planned::New(Box::new(thread)), turn));
         }
-        self.remember(&mut changes, repeat, &ids.join("\n"));
+        self.remember(&mut changes, repeat, "fork", &ids.join("\n"));
         self.commit_fork(namespace, &changes).await?;
         Ok(planned)
     }

@@ -152,6 +152,11 @@ pub fn store_fault(error: store::Error) -> Fault {
     if reason == Reason::ShuttingDown { fault.retry_after(1_000) } else { fault }
 }
 
+/// An exchange could not be put where it belongs, which no caller can bring about.
+fn misplaced(id: ExchangeId) -> Fault {
+    Fault::new(Reason::Internal, format!("exchange {id} has no place to go: run `antiphon verify`"))
+}
+
 /// Names ids in an error's metadata.
 fn join<T: ToString>(ids: impl IntoIterator<Item = T>) -> String {
     ids.into_iter().map(|id| id.to_string()).collect::<Vec<_>>().join(",")

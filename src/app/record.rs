@@ -170,7 +170,7 @@ impl App {
         let ids: Vec<String> = recorded.iter().map(|exchange| exchange.id.to_string()).collect();
         let matched = known.matched.len();
         let at = moved.as_ref().map_or("", |(thread, _, _)| thread.id.as_str());
-        self.remember(&mut changes, repeat, &format!("{matched} {at}\n{}", ids.join("\n")));
+        self.remember(&mut changes, repeat, "record", &format!("{matched} {at}\n{}", ids.join("\n")));
         match self.ledger.commit(namespace, &changes).await.map_err(store_fault)? {
             Ok(()) => {}
             Err(lost) => return self.lost(namespace, transcript, lost).await,
@@ -199,6 +199,7 @@ impl App {
                 Err(Fault::new(Reason::RequestIdConflict, message).with("request_id", id))
             }
             Lost::ThreadChanged(_) => Ok(None),
+            Lost::ExchangeExists(id) | Lost::ParentMissing(id) => Err(super::misplaced(id)),
         }
     }
 

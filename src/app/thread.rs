@@ -127,7 +127,7 @@ impl App {
         let head = Head { updated_at: thread.created_at, ..head };
         let mut changes = Changes::new();
         changes.create_thread(&thread, &head);
-        self.remember(&mut changes, repeat, thread.id.as_str());
+        self.remember(&mut changes, repeat, "thread", thread.id.as_str());
         self.commit_thread(namespace, &changes).await?;
         self.get_thread(caller, &thread.id).await
     }
@@ -221,7 +221,7 @@ impl App {
         };
         let mut changes = Changes::new();
         changes.replace_thread(&thread, &token);
-        self.remember(&mut changes, repeat, thread.id.as_str());
+        self.remember(&mut changes, repeat, "thread", thread.id.as_str());
         self.commit_thread(namespace, &changes).await?;
         self.get_thread(caller, id).await
     }
@@ -250,7 +250,7 @@ impl App {
         let (_, _, head) = self.read_thread(namespace, id).await?;
         let mut changes = Changes::new();
         changes.delete_thread(id, &token, &head);
-        self.remember(&mut changes, repeat, id.as_str());
+        self.remember(&mut changes, repeat, "thread", id.as_str());
         self.commit_thread(namespace, &changes).await
     }
 
@@ -282,6 +282,7 @@ impl App {
                 let message = format!("request id `{id}` is used by another call at this moment: repeat this one");
                 Err(Fault::new(Reason::RequestIdConflict, message).with("request_id", id))
             }
+            Err(Lost::ExchangeExists(id) | Lost::ParentMissing(id)) => Err(super::misplaced(id)),
             Err(Lost::RunExists(id) | Lost::RunChanged(id)) => {
                 Err(Fault::new(Reason::Internal, format!("run `{id}` is in the way of a change of threads")))
             }
@@ -306,10 +307,10 @@ impl App {
         Ok(Some(String::from_utf8_lossy(&remembered.result).into_owned()))
     }
 
-    pub(super) fn remember(&self, changes: &mut Changes, repeat: &Repeatable, result: &str) {
+    pub(super) fn remember(&self, changes: &mut Changes, repeat: &Repeatable, kind: &str, result: &str) {
         if let Some(id) = &repeat.request_id {
             let result = bytes::Bytes::copy_from_slice(result.as_bytes());
-            changes.remember(id, Remembered { fingerprint: repeat.fingerprint, result });
+            changes.remember(id, &Remembered { kind: kind.to_owned(), fingerprint: repeat.fingerprint, result, done_at: self.clock.now() });
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::domain::content::Hasher;
 use crate::domain::exchange::{Exchange, Origin};
-use crate::domain::fault::{Fault, Reason};
+use crate::domain::fault::Fault;
 use crate::domain::id::{CallId, Moment, Namespace};
 use crate::domain::run::{Run, State, StopReason};
 use crate::domain::thread::{Expected, Head};
@@ -36,7 +36,7 @@ impl App {
                 match &prefix.replaces {
                     Some(token) => changes.replace_run(&prefix.run, token),
                     None => changes.create_run(&prefix.run),
-                }
+                };
                 changes.tool_set(&prefix.tools);
                 changes.append(vec![prefix.exchange.clone(), exchange.clone()], after);
             }
