@@ -11,4 +11,7 @@
 //!  domain   values and rules
 //! ```
 
+pub mod domain;
+pub mod engine;
+pub mod grpc;
 pub mod store;

@@ -2,36 +2,12 @@
 //! inside namespaces, written in guarded, atomic, durable groups; the records and their layout stand
 //! on it in the noun files. It must not know models, prompts, providers, gRPC or what a turn is for.
 
-use std::fmt;
 use std::ops::Bound;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
 
-/// An isolation boundary. It is the first part of every key on disk, so that nothing can be reached
-/// or probed for from another one.
-///
-/// 1 to 63 characters of `a-z`, `0-9`, `-` and `_`; the domain checks the form before it gets here.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Namespace(String);
-
-impl Namespace {
-    /// Wraps a name that was checked already.
-    pub fn new(name: impl Into<String>) -> Self {
-        Self(name.into())
-    }
-
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Namespace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+pub use crate::domain::id::Namespace;
 
 /// A key inside a namespace. No key is a proper prefix of another (every kind of record has keys of one
 /// shape, with fixed widths or terminators), so a store may append a suffix of its own.
@@ -137,7 +113,9 @@ pub struct Stats {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// A durable write failed, so the store takes no more of them until it is opened again. Reads go on.
-    #[error("the store is read-only since a write could not be made durable ({0}): free space or repair the disk, then restart the server")]
+    #[error(
+        "the store is read-only since a write could not be made durable ({0}): free space or repair the disk, then restart the server"
+    )]
     ReadOnly(String),
     /// Somebody else has the store, or it cannot be reached or read.
     #[error("{0}")]
