@@ -13,6 +13,8 @@ mod coverage;
 mod form;
 #[path = "tidy/layout.rs"]
 mod layout;
+#[path = "tidy/protos.rs"]
+mod protos;
 #[path = "tidy/requirements.rs"]
 mod requirements;
 #[path = "tidy/rust.rs"]
@@ -28,7 +30,7 @@ const UNIMPLEMENTED: &str = "src/grpc/unimplemented.rs";
 const REASONS: &str = "proto/antiphon/v1/error.proto";
 /// The numbered statements that comments and tests cite.
 const REQUIREMENTS: &str = "docs/requirements.md";
-/// The services; stored records beside them have none.
+/// The API; stored records beside it have rules of their own.
 const SERVICES: &str = "proto/antiphon/v1/";
 
 #[test]
@@ -69,6 +71,11 @@ fn the_library_neither_prints_nor_gives_up() {
 #[test]
 fn no_file_names_a_registry() {
     report(Tree::read().each("", form::registries));
+}
+
+#[test]
+fn fields_of_the_api_say_who_sets_them() {
+    report(Tree::read().each(SERVICES, protos::fields));
 }
 
 #[test]
