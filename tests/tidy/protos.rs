@@ -1,8 +1,8 @@
 //! What buf does not check: that each field of the API says whether a caller must, may or cannot set it. It must not know
 //! what the fields are for.
 
-/// How the comment of a field starts.
-const MARKS: &[&str] = &["Required.", "Optional.", "Output only.", "Immutable."];
+/// How the comment of a field starts; a full stop follows, or a comma and when it holds.
+const MARKS: &[&str] = &["Required", "Optional", "Output only", "Immutable"];
 
 /// Every field of a message, or the oneof it stands in, opens its comment with one of the marks.
 pub(crate) fn fields(path: &str, text: &str) -> Vec<String> {
@@ -18,8 +18,8 @@ pub(crate) fn fields(path: &str, text: &str) -> Vec<String> {
         let code = line.split("//").next().unwrap_or_default().trim();
         let opens = code.split_whitespace().next().filter(|_| code.contains('{'));
         let is_field = blocks.last() == Some(&"message") && (opens == Some("oneof") || is_declaration(code));
-        if is_field && !comment.is_some_and(|c| MARKS.iter().any(|m| c.starts_with(m))) {
-            found.push(format!("{path}:{}: `{code}` opens its comment with one of {}", at + 1, MARKS.join(" ")));
+        if is_field && !comment.is_some_and(is_marked) {
+            found.push(format!("{path}:{}: `{code}` opens its comment with one of {}", at + 1, MARKS.join(", ")));
         }
         if let Some(kind) = opens {
             blocks.push(kind);
@@ -30,6 +30,10 @@ pub(crate) fn fields(path: &str, text: &str) -> Vec<String> {
         comment = None;
     }
     found
+}
+
+fn is_marked(comment: &str) -> bool {
+    MARKS.iter().filter_map(|m| comment.strip_prefix(m)).any(|rest| rest.starts_with(['.', ',']))
 }
 
 /// `string name = 1;`, not `reserved 1;` or `option x = y;`.
@@ -54,6 +58,10 @@ mod tests {
               // Its name.
               string name = 2;
               string bare = 3;
+              // Output only, but for one case. Its count.
+              int32 count = 6;
+              // Optionally so.
+              int32 other_count = 7;
               // Optional. One of these.
               oneof kind {
                 // A text.
@@ -75,6 +83,6 @@ mod tests {
             enum E { E_UNSPECIFIED = 0; }";
         let found = fields("a.proto", text);
         let at: Vec<&str> = found.iter().filter_map(|f| f.split('`').nth(1)).collect();
-        assert_eq!(at, ["string name = 2;", "string bare = 3;", "oneof other {"]);
+        assert_eq!(at, ["string name = 2;", "string bare = 3;", "int32 other_count = 7;", "oneof other {"]);
     }
 }
