@@ -34,7 +34,7 @@ enum Names {
 /// The stores and the backends.
 const ROOMS: &[Rooms] = &[
     Rooms { folder: &["store"], names: Names::Only(&["sled", "postgres"]) },
-    Rooms { folder: &["engine", "backend"], names: Names::AllBut(&["sse", "http"]) },
+    Rooms { folder: &["engine", "backend"], names: Names::AllBut(&["limits", "sse", "http"]) },
 ];
 
 /// A word (or all words that start with it), where it may stand, and why only there.
