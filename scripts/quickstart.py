@@ -360,6 +360,8 @@ def main():
         return 0
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupted)
+    # Set, as a shell that starts this in the background leaves it ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # The walk that only checks starts from nothing and keeps out of the way of a quickstart that is up.
     folder = STATE / ("tour" if options.tour_only else "quickstart")
     if options.tour_only:
