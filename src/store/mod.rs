@@ -8,6 +8,8 @@ use std::ops::Bound;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 
+pub mod sled;
+
 /// An isolation boundary. It is the first part of every key on disk, so that nothing can be reached
 /// or probed for from another one.
 ///
@@ -137,7 +139,9 @@ pub struct Stats {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// A durable write failed, so the store takes no more of them until it is opened again. Reads go on.
-    #[error("the store is read-only since a write could not be made durable ({0}): free space or repair the disk, then restart the server")]
+    #[error(
+        "the store is read-only since a write could not be made durable ({0}): free space or repair the disk, then restart the server"
+    )]
     ReadOnly(String),
     /// Somebody else has the store, or it cannot be reached or read.
     #[error("{0}")]
