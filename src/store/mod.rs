@@ -9,6 +9,8 @@ use futures::future::BoxFuture;
 
 pub use crate::domain::id::Namespace;
 
+pub mod sled;
+
 /// A key inside a namespace. No key is a proper prefix of another (every kind of record has keys of one
 /// shape, with fixed widths or terminators), so a store may append a suffix of its own.
 pub type Key = Vec<u8>;
