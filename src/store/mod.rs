@@ -2,11 +2,21 @@
 //! inside namespaces, written in guarded, atomic, durable groups; the records and their layout stand
 //! on it in the noun files. It must not know models, prompts, providers, gRPC or what a turn is for.
 
+pub mod layout;
+pub mod ledger;
+pub mod verify;
+
+mod record;
+
+#[cfg(test)]
+pub(crate) mod memory;
+
 use std::ops::Bound;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
 
+pub use self::ledger::{Changes, Ledger, Lost, Remembered, Token};
 pub use crate::domain::id::Namespace;
 
 pub mod sled;
