@@ -228,7 +228,8 @@ fn printable(text: &str) -> String {
 /// Sets the headers that every answer has, on success as on failure. An id that no header can carry is left out.
 pub fn set_headers(headers: &mut MetadataMap, request_id: Option<&RequestId>, run_id: Option<&str>) {
     for (name, id) in [(REQUEST_ID_HEADER, request_id.map(RequestId::as_str)), (RUN_ID_HEADER, run_id)] {
-        if let Some(value) = id.filter(|id| id.len() <= MAX_PATH).and_then(|id| MetadataValue::try_from(id).ok()) {
+        let id = id.filter(|id| id.is_ascii() && id.len() <= MAX_PATH);
+        if let Some(value) = id.and_then(|id| MetadataValue::try_from(id).ok()) {
             headers.insert(name, value);
         }
     }
