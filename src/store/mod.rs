@@ -4,6 +4,7 @@
 
 pub mod layout;
 pub mod ledger;
+pub mod sled;
 pub mod verify;
 
 mod record;
@@ -18,8 +19,6 @@ use futures::future::BoxFuture;
 
 pub use self::ledger::{Changes, Ledger, Lost, Remembered, Token};
 pub use crate::domain::id::Namespace;
-
-pub mod sled;
 
 /// A key inside a namespace. No key is a proper prefix of another (every kind of record has keys of one
 /// shape, with fixed widths or terminators), so a store may append a suffix of its own.
