@@ -14,4 +14,5 @@
 pub mod domain;
 pub mod engine;
 pub mod grpc;
+pub mod ops;
 pub mod store;
