@@ -11,6 +11,7 @@
 //!  domain   values and rules
 //! ```
 
+pub mod app;
 pub mod domain;
 pub mod engine;
 pub mod grpc;
