@@ -15,4 +15,5 @@ pub mod app;
 pub mod domain;
 pub mod engine;
 pub mod grpc;
+pub mod ops;
 pub mod store;
