@@ -13,4 +13,5 @@
 
 pub mod domain;
 pub mod engine;
+pub mod grpc;
 pub mod store;

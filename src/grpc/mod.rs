@@ -1,0 +1,3 @@
+//! The shop front: gRPC services, conversion, status. It must not know stores, engines or configuration; it asks `app`.
+
+pub mod pb;
