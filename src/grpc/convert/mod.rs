@@ -5,12 +5,16 @@
 //! whole requests answer a [`Fault`](crate::domain::fault::Fault).
 
 pub mod contract;
+pub mod execution;
+pub mod fault;
 pub mod id;
 pub mod json;
 pub mod label;
 pub mod message;
 pub mod moment;
 pub mod problem;
+pub mod run;
+pub mod thread;
 pub mod tool;
 pub mod usage;
 
