@@ -1,12 +1,21 @@
 //! Faults as part of an answer, where the call as a whole did not fail. It must not know trailers: those are made in `status`.
 
+use std::collections::BTreeMap;
+
 use super::problem;
 use super::{Path, Problems};
-use crate::domain::fault::{Fault, Reason};
+use crate::domain::fault::{Fault, Field, Reason, Resource};
 use crate::grpc::{pb, status};
 
 /// The fact that says how long to wait, in milliseconds.
 const RETRY_AFTER: &str = "retry_after_ms";
+/// The facts that say what was not found.
+const RESOURCE_TYPE: &str = "resource_type";
+const RESOURCE_NAME: &str = "resource_name";
+/// Before the number of each wrong field.
+const FIELD: &str = "field.";
+/// Kinds of things that can be missing.
+const KINDS: [&str; 7] = ["exchange", "run", "thread", "prompt", "profile", "backend", "contract"];
 
 /// An error in an answer. What a status has details for, its facts have here.
 pub fn to_pb(fault: &Fault) -> pb::ErrorStatus {
@@ -15,11 +24,11 @@ pub fn to_pb(fault: &Fault) -> pb::ErrorStatus {
         metadata.insert(RETRY_AFTER.to_owned(), delay.to_string());
     }
     if let Some(resource) = &fault.resource {
-        metadata.entry("resource_type".to_owned()).or_insert_with(|| resource.kind.to_owned());
-        metadata.entry("resource_name".to_owned()).or_insert_with(|| resource.name.clone());
+        metadata.insert(RESOURCE_TYPE.to_owned(), resource.kind.to_owned());
+        metadata.insert(RESOURCE_NAME.to_owned(), resource.name.clone());
     }
     for (index, field) in fault.fields.iter().enumerate() {
-        metadata.insert(format!("field.{index}"), format!("{}: {}", field.path, field.message));
+        metadata.insert(format!("{FIELD}{index}"), format!("{}: {}", field.path, field.message));
     }
     pb::ErrorStatus {
         code: status::code(fault).into(),
@@ -38,13 +47,38 @@ pub fn from_pb(error: pb::ErrorStatus, at: &Path<'_>, problems: &mut Problems) -
     };
     let mut fault = Fault::new(reason, error.message);
     fault.metadata = error.metadata;
-    fault.retry_after_ms = fault.metadata.remove(RETRY_AFTER).and_then(|delay| delay.parse().ok());
+    details(&mut fault);
     let code = i32::from(status::code(&fault));
     if error.code != code {
         problems.add(&at.field("code"), format!("must be {code} with the reason {word}"));
         return None;
     }
     Some(fault)
+}
+
+/// Takes details out of the facts, where they are as they went out.
+fn details(fault: &mut Fault) {
+    let facts = &mut fault.metadata;
+    fault.retry_after_ms = facts.get(RETRY_AFTER).and_then(|delay| delay.parse().ok());
+    if fault.retry_after_ms.is_some() {
+        facts.remove(RETRY_AFTER);
+    }
+    let kind = facts.get(RESOURCE_TYPE).and_then(|kind| KINDS.iter().find(|known| *known == kind)).copied();
+    if let (Some(kind), Some(name)) = (kind, facts.get(RESOURCE_NAME).cloned()) {
+        fault.resource = Some(Resource { kind, name });
+        facts.remove(RESOURCE_TYPE);
+        facts.remove(RESOURCE_NAME);
+    }
+    let number = |key: &str| key.strip_prefix(FIELD).and_then(|number| number.parse::<usize>().ok());
+    let fields: BTreeMap<usize, Field> = facts
+        .iter()
+        .filter_map(|(key, text)| {
+            let (path, message) = text.split_once(": ")?;
+            Some((number(key)?, Field { path: path.to_owned(), message: message.to_owned() }))
+        })
+        .collect();
+    facts.retain(|key, _| !number(key).is_some_and(|number| fields.contains_key(&number)));
+    fault.fields = fields.into_values().collect();
 }
 
 #[cfg(test)]
@@ -58,11 +92,17 @@ mod tests {
 
     #[test]
     fn a_fault_comes_back_as_it_went_out() {
-        let fault = Fault::new(Reason::BackendQueueFull, "full").with("backend_id", "b").retry_after(250);
-        let out = to_pb(&fault);
+        let full = Fault::new(Reason::BackendQueueFull, "full").with("backend_id", "b").retry_after(250);
+        let out = to_pb(&full);
         assert_eq!((out.code, out.reason.as_str()), (8, "BACKEND_QUEUE_FULL"));
         assert_eq!(out.metadata["retry_after_ms"], "250");
-        assert_eq!(read(out), Ok(fault));
+        let mut fields = Fault::new(Reason::LimitExceeded, "large").with("field.x", "y");
+        for n in 0..12 {
+            fields = fields.at(format!("messages[{n}]"), "is too long: at most 9");
+        }
+        for fault in [full, fields, Fault::not_found(Reason::ThreadNotFound, "thread", "t")] {
+            assert_eq!(read(to_pb(&fault)), Ok(fault));
+        }
     }
 
     #[test]
