@@ -4,6 +4,7 @@
 
 pub mod layout;
 pub mod ledger;
+pub mod sled;
 pub mod verify;
 
 mod record;

@@ -48,7 +48,7 @@ pub enum Lost {
 /// Changes that are applied together or not at all. Its guards are checked in the order in which they were added, those of `append` last.
 ///
 /// Methods that write a record which can be replaced later give the token that it will have.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Changes {
     pub(super) guards: Vec<(Guard, Lost)>,
     pub(super) puts: Vec<(Key, Bytes)>,
@@ -58,6 +58,7 @@ pub struct Changes {
 }
 
 /// Exchanges that follow one another.
+#[derive(Clone)]
 pub(super) struct Append {
     pub(super) exchanges: Vec<Exchange>,
     pub(super) after: Option<Place>,
