@@ -11,13 +11,15 @@ use futures::future::BoxFuture;
 
 use super::{Commit, Error, Guard, Health, Key, Namespace, Range, Stats, Store, Write};
 
+type Interfere = Box<dyn FnOnce(&Memory) + Send>;
+
 #[derive(Default)]
 pub(crate) struct Memory {
     entries: Mutex<BTreeMap<Namespace, BTreeMap<Key, Bytes>>>,
     /// Keys that commits see and reads do not yet, as those of a group that is on its way to the disk.
     pub(crate) unseen: Mutex<BTreeSet<Key>>,
     /// Done once, between the reads of a commit and its guards.
-    pub(crate) interfere: Mutex<Option<Box<dyn FnOnce(&Self) + Send>>>,
+    pub(crate) interfere: Mutex<Option<Interfere>>,
     pub(crate) gets: AtomicUsize,
     pub(crate) scans: AtomicUsize,
     pub(crate) commits: AtomicUsize,
