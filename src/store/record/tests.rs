@@ -1,3 +1,5 @@
+//! Every value comes back from its stored form whole, and what is wrong with one that does not is said.
+
 use bytes::{BufMut, BytesMut};
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! What is wrong in a store is found, wherever it is; what is right is not blamed.
+
 use std::collections::BTreeSet;
 
 use super::*;
