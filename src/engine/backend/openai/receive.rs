@@ -66,12 +66,14 @@ impl Reading<'_> {
                 if declared.is_some_and(|declared| declared > self.max_bytes as u64) {
                     return Err(self.too_long());
                 }
-                let mut whole = first.to_vec();
-                while let Some(bytes) = body.next().await? {
+                let mut whole = Vec::new();
+                let mut read = Some(first);
+                while let Some(bytes) = read {
                     if whole.len() + bytes.len() > self.max_bytes {
                         return Err(self.too_long());
                     }
                     whole.extend_from_slice(&bytes);
+                    read = body.next().await?;
                 }
                 self.whole(&whole, sink)
             }
