@@ -101,7 +101,8 @@ impl App {
             if planned.iter().any(|(other, _): &(Planned, _)| other.thread_id() == &thread.id) {
                 return Err(super::thread::exists(&thread.id));
             }
-            let turn = branch.turn.map(|turn| Turn { run_id: Some(turn.run_id.unwrap_or_else(|| self.new_run_id())), ..turn });
+            let turn =
+                branch.turn.map(|turn| Turn { run_id: Some(turn.run_id.unwrap_or_else(|| self.new_run_id())), ..turn });
             let run_id = turn.as_ref().and_then(|turn| turn.run_id.as_ref());
             ids.push(format!("{} {}", thread.id, run_id.map_or("", RunId::as_str)));
             if turn.is_none() {
@@ -182,7 +183,13 @@ impl App {
         }
     }
 
-    async fn point_on_thread(&self, namespace: &Namespace, id: &ThreadId, head: &Head, at: &At) -> Result<Exchange, Fault> {
+    async fn point_on_thread(
+        &self,
+        namespace: &Namespace,
+        id: &ThreadId,
+        head: &Head,
+        at: &At,
+    ) -> Result<Exchange, Fault> {
         if let At::Run(run_id) = at {
             return self.point_after_run(namespace, id, head, run_id).await;
         }
@@ -229,7 +236,10 @@ impl App {
         if on_path {
             return Ok(exchange.exchange);
         }
-        let message = format!("run `{run_id}` is not on the path of thread `{thread}`: fork at its exchange {} instead", exchange.exchange.id);
+        let message = format!(
+            "run `{run_id}` is not on the path of thread `{thread}`: fork at its exchange {} instead",
+            exchange.exchange.id
+        );
         Err(Fault::new(Reason::RunNotOnPath, message)
             .with("run_id", run_id)
             .with("thread_id", thread)

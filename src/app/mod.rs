@@ -62,7 +62,13 @@ pub struct App {
 
 impl App {
     /// Brings the parts together.
-    pub fn new(ledger: Ledger, engine: Arc<Engine>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>, limits: Limits) -> Arc<Self> {
+    pub fn new(
+        ledger: Ledger,
+        engine: Arc<Engine>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+        limits: Limits,
+    ) -> Arc<Self> {
         let owner = ids.uuid().simple().to_string();
         let remembered = replay::Cache::new(limits.max_remembered_results);
         Arc::new(Self {

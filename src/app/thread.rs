@@ -144,13 +144,18 @@ impl App {
     }
 
     /// A thread with its head and what it waits for, if it is there.
-    pub(super) async fn thread_state(&self, namespace: &Namespace, id: &ThreadId) -> Result<Option<ThreadState>, Fault> {
+    pub(super) async fn thread_state(
+        &self,
+        namespace: &Namespace,
+        id: &ThreadId,
+    ) -> Result<Option<ThreadState>, Fault> {
         let thread = self.ledger.thread(namespace, id).await.map_err(store_fault)?;
         let head = self.ledger.head(namespace, id).await.map_err(store_fault)?;
         let (Some((thread, _)), Some((head, _))) = (thread, head) else {
             return Ok(None);
         };
-        let pending = self.pending(namespace, &head).await?.map(|(_, exchange, run)| (run.map(|(run, _)| run.id), exchange));
+        let pending =
+            self.pending(namespace, &head).await?.map(|(_, exchange, run)| (run.map(|(run, _)| run.id), exchange));
         Ok(Some(ThreadState { thread, head, pending }))
     }
 
@@ -298,7 +303,8 @@ impl App {
             return Ok(None);
         };
         if remembered.fingerprint != repeat.fingerprint {
-            let message = format!("request id `{id}` was used with another request: repeat that one unchanged, or take a new id");
+            let message =
+                format!("request id `{id}` was used with another request: repeat that one unchanged, or take a new id");
             return Err(Fault::new(Reason::RequestIdConflict, message)
                 .with("request_id", id)
                 .with("fingerprint", repeat.fingerprint)
@@ -310,7 +316,15 @@ impl App {
     pub(super) fn remember(&self, changes: &mut Changes, repeat: &Repeatable, kind: &str, result: &str) {
         if let Some(id) = &repeat.request_id {
             let result = bytes::Bytes::copy_from_slice(result.as_bytes());
-            changes.remember(id, &Remembered { kind: kind.to_owned(), fingerprint: repeat.fingerprint, result, done_at: self.clock.now() });
+            changes.remember(
+                id,
+                &Remembered {
+                    kind: kind.to_owned(),
+                    fingerprint: repeat.fingerprint,
+                    result,
+                    done_at: self.clock.now(),
+                },
+            );
         }
     }
 

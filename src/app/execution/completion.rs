@@ -104,8 +104,12 @@ impl App {
             parent.iter().flat_map(|parent| parent.assistant.tool_calls()).map(|call| call.call_id.clone()).collect();
         let answer = &finished.answer;
         let messages = finished.plan.messages.clone();
-        let content_hash =
-            Hasher::new(namespace).exchange(parent.map(|parent| &parent.content_hash), &open, &messages, &answer.assistant);
+        let content_hash = Hasher::new(namespace).exchange(
+            parent.map(|parent| &parent.content_hash),
+            &open,
+            &messages,
+            &answer.assistant,
+        );
         // Within a run, later exchanges continue what the first one did.
         let (continues, continues_run) = match (finished.calling, parent) {
             (Some(_), Some(parent)) => (parent.continues, parent.continues_run.clone()),

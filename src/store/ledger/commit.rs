@@ -42,7 +42,9 @@ impl Ledger {
                     Some(Cause::Gone(entry)) => known.gone.extend([entry]),
                     Some(Cause::BranchId) => {}
                     None => {
-                        return Err(Error::Unavailable("the store refused a write for no guard that it had".to_owned()));
+                        return Err(Error::Unavailable(
+                            "the store refused a write for no guard that it had".to_owned(),
+                        ));
                     }
                 },
             }
