@@ -2,4 +2,7 @@
 //! files, flags and signals. It must not know rules: it asks the floors below.
 
 pub mod cli;
+pub mod config;
 pub mod environment;
+pub mod shutdown;
+pub mod telemetry;
