@@ -386,3 +386,7 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         say("\nstopping")
         sys.exit(0)
+    except BrokenPipeError:
+        # Whoever read this has gone, `head` for instance; what is left to say goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

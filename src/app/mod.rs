@@ -26,6 +26,7 @@ pub mod replay;
 pub mod run;
 pub mod thread;
 pub mod turn;
+pub mod verify;
 
 use flight::Flights;
 pub use limits::Limits;

@@ -308,3 +308,6 @@ impl Sink for Relay<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

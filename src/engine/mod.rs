@@ -14,6 +14,8 @@ mod prompt;
 mod resolve;
 mod retry;
 mod settings;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -348,3 +348,6 @@ fn schema_fault(what: &str, path: &str, problem: &super::contract::SchemaProblem
     fault.fields.push(Field { path: path.to_owned(), message: problem.to_string() });
     fault.with("pointer", &problem.pointer)
 }
+
+#[cfg(test)]
+mod tests;

@@ -38,8 +38,11 @@ const REGISTRIES: &[&str] = &[
 const LOCK_FILES: &[&str] =
     &["Cargo.lock", "package-lock.json", "go.sum", "uv.lock", "poetry.lock", "gradle.lockfile", "pnpm-lock.yaml"];
 
-/// A file opens with `//!` and what it owns.
+/// A file opens with `//!` and what it owns. The tests of a module, in a file of their own, are what the module says.
 pub(crate) fn opens_with_docs(path: &str, text: &str) -> Vec<String> {
+    if path.starts_with("src/") && is_test_file(path) {
+        return Vec::new();
+    }
     let first = text.lines().next().unwrap_or_default();
     let says_something = first.strip_prefix("//!").is_some_and(|rest| rest.trim().len() > 10);
     if says_something { Vec::new() } else { vec![format!("{path}:1: opens with `//!` and a sentence on what it owns")] }
@@ -110,6 +113,8 @@ mod tests {
         for bad in ["use std::fs;\n", "\n//! The ids of things.\n", "//!\n", "/// The ids of things.\n", ""] {
             assert_eq!(opens_with_docs("src/a.rs", bad).len(), 1, "{bad:?}");
         }
+        assert!(opens_with_docs("src/a/tests.rs", "use super::*;").is_empty(), "the module has said it");
+        assert_eq!(opens_with_docs("tests/api/fork.rs", "use super::*;").len(), 1);
     }
 
     #[test]

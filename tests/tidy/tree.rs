@@ -61,11 +61,6 @@ impl Tree {
             .unwrap_or_else(|| panic!("{path} is missing"))
     }
 
-    /// A file that must be there once its folder is; none, and a word about it, before that.
-    pub(crate) fn text_in_folder(&self, folder: &str, path: &str) -> Option<&str> {
-        self.has_folder(folder).then(|| self.text(path))
-    }
-
     /// Whether a folder has files; says so when a check is passed over because it has none.
     pub(crate) fn has_folder(&self, folder: &str) -> bool {
         let there = self.files(folder, "").next().is_some();

@@ -13,6 +13,7 @@ use crate::domain::tool::Tool;
 use crate::domain::usage::Usage;
 
 mod limits;
+pub mod scripted;
 
 pub use limits::{Limits, Retry};
 

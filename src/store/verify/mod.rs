@@ -68,13 +68,37 @@ pub struct Report {
 pub async fn verify(ledger: &Ledger, tell: &mut (dyn FnMut(Event<'_>) + Send)) -> Result<Report, Error> {
     let mut report = Report::default();
     for namespace in ledger.store().namespaces().await? {
-        report.namespaces += 1;
-        let mut check = Check::new(ledger, &namespace);
-        for letter in 0..=u8::MAX {
-            check.letter(letter, &mut report, tell).await?;
-        }
+        namespace_into(ledger, &namespace, &mut report, tell).await?;
     }
     Ok(report)
+}
+
+/// Looks at every record of one namespace.
+///
+/// # Errors
+/// When the store fails. Damage is a finding, not an error.
+pub async fn verify_namespace(
+    ledger: &Ledger,
+    namespace: &Namespace,
+    tell: &mut (dyn FnMut(Event<'_>) + Send),
+) -> Result<Report, Error> {
+    let mut report = Report::default();
+    namespace_into(ledger, namespace, &mut report, tell).await?;
+    Ok(report)
+}
+
+async fn namespace_into(
+    ledger: &Ledger,
+    namespace: &Namespace,
+    report: &mut Report,
+    tell: &mut (dyn FnMut(Event<'_>) + Send),
+) -> Result<(), Error> {
+    report.namespaces += 1;
+    let mut check = Check::new(ledger, namespace);
+    for letter in 0..=u8::MAX {
+        check.letter(letter, report, tell).await?;
+    }
+    Ok(())
 }
 
 /// The verification of one namespace.
