@@ -1,6 +1,7 @@
 //! One call: who makes it, under which request id, until when. It must not know what is asked.
 
 use std::future::Future;
+use std::str::FromStr;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -9,6 +10,7 @@ use tonic::{Request, Status};
 use super::status::{RequestId, status};
 use crate::app::Caller;
 use crate::domain::fault::{Fault, Reason};
+use crate::domain::id;
 
 /// One call.
 #[derive(Clone)]
@@ -64,6 +66,14 @@ impl Call {
             Err(fault) => Err(self.status(&fault)),
         }
     }
+}
+
+/// An id that is all there is to read of a request.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read_id<T: FromStr<Err = id::Error>>(text: &str, field: &str) -> Result<T, Fault> {
+    text.parse().map_err(|error: id::Error| Fault::field(field, error.to_string()))
 }
 
 /// The caller's deadline passed.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
 use super::call::Call;
-use super::convert::catalog;
+use super::convert::catalog::{self, Detail};
 use super::page::{Query, Sizes};
 use super::pb;
 use super::pb::catalog_service_server::CatalogService;
@@ -63,7 +63,7 @@ impl CatalogService for Catalogs {
         let call = Call::of(&request)?;
         let request = request.into_inner();
         call.answer(async {
-            let all = self.app.engine().catalog().prompts.iter().map(|(id, prompt)| (id.clone(), catalog::prompt(id, prompt, false)));
+            let all = self.app.engine().catalog().prompts.iter().map(|(id, prompt)| (id.clone(), catalog::prompt_to_pb(prompt, Detail::Line)));
             let (prompts, next_page_token) =
                 page("CatalogService.ListPrompts", &call, request.page_size, &request.page_token, all)?;
             Ok(pb::ListPromptsResponse { prompts, next_page_token })
@@ -79,7 +79,7 @@ impl CatalogService for Catalogs {
         let id = request.into_inner().prompt_id;
         call.answer(async {
             let prompt = self.app.engine().catalog().prompts.get(&id).ok_or_else(|| unknown("prompt", &id))?;
-            Ok(pb::InspectPromptResponse { prompt: Some(catalog::prompt(&id, prompt, true)) })
+            Ok(pb::InspectPromptResponse { prompt: Some(catalog::prompt_to_pb(prompt, Detail::Whole)) })
         })
         .await
     }
@@ -92,7 +92,7 @@ impl CatalogService for Catalogs {
         let request = request.into_inner();
         call.answer(async {
             let known = self.app.engine().catalog();
-            let all = known.profiles.iter().map(|(id, profile)| (id.clone(), catalog::profile(id, profile, known)));
+            let all = known.profiles.iter().map(|(id, profile)| (id.clone(), catalog::profile_to_pb(profile, known.default_profile.as_deref())));
             let (profiles, next_page_token) =
                 page("CatalogService.ListProfiles", &call, request.page_size, &request.page_token, all)?;
             Ok(pb::ListProfilesResponse { profiles, next_page_token })
@@ -109,7 +109,7 @@ impl CatalogService for Catalogs {
         call.answer(async {
             let known = self.app.engine().catalog();
             let profile = known.profiles.get(&id).ok_or_else(|| unknown("profile", &id))?;
-            Ok(pb::InspectProfileResponse { profile: Some(catalog::profile(&id, profile, known)) })
+            Ok(pb::InspectProfileResponse { profile: Some(catalog::profile_to_pb(profile, known.default_profile.as_deref())) })
         })
         .await
     }
@@ -121,7 +121,7 @@ impl CatalogService for Catalogs {
         let call = Call::of(&request)?;
         let request = request.into_inner();
         call.answer(async {
-            let all = self.app.engine().backends().into_iter().map(|view| (view.id.clone(), catalog::backend(view)));
+            let all = self.app.engine().backends().into_iter().map(|view| (view.id.clone(), catalog::backend_to_pb(view)));
             let (backends, next_page_token) =
                 page("CatalogService.ListBackends", &call, request.page_size, &request.page_token, all)?;
             Ok(pb::ListBackendsResponse { backends, next_page_token })
@@ -137,7 +137,7 @@ impl CatalogService for Catalogs {
         let id = request.into_inner().backend_id;
         call.answer(async {
             let view = self.app.engine().backend(&id).ok_or_else(|| unknown("backend", &id))?;
-            Ok(pb::InspectBackendResponse { backend: Some(catalog::backend(view)) })
+            Ok(pb::InspectBackendResponse { backend: Some(catalog::backend_to_pb(view)) })
         })
         .await
     }
@@ -155,7 +155,7 @@ impl CatalogService for Catalogs {
                 .catalog()
                 .contracts
                 .iter()
-                .map(|(id, contract)| (id.clone(), catalog::contract(contract, false)));
+                .map(|(id, contract)| (id.clone(), catalog::contract_to_pb(contract, Detail::Line)));
             let (contracts, next_page_token) =
                 page("CatalogService.ListContracts", &call, request.page_size, &request.page_token, all)?;
             Ok(pb::ListContractsResponse { contracts, next_page_token })
@@ -171,7 +171,7 @@ impl CatalogService for Catalogs {
         let id = request.into_inner().contract_id;
         call.answer(async {
             let contract = self.app.engine().catalog().contracts.get(&id).ok_or_else(|| unknown("contract", &id))?;
-            Ok(pb::InspectContractResponse { contract: Some(catalog::contract(contract, true)) })
+            Ok(pb::InspectContractResponse { contract: Some(catalog::contract_to_pb(contract, Detail::Whole)) })
         })
         .await
     }

@@ -6,16 +6,17 @@ use futures::stream::BoxStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::call::Call;
-use super::convert::{fork, inspect, record, turn};
-use super::page::{Query, Sizes};
+use super::convert::inspect::{self, History};
+use super::convert::{capture, continuation, fork, record};
+use super::page::Query;
 use super::pb::exchange_service_server::ExchangeService;
 use super::status::response;
 use super::unimplemented::{NoStream, refuse};
-use super::{pb, watch};
+use super::{ask, fingerprint, outcome, pb, watch};
 use crate::app::App;
 use crate::app::turn::Turn;
 use crate::domain::fault::{Fault, Reason};
-use crate::domain::id::ExchangeId;
+use crate::domain::id::Hash;
 
 /// ExchangeService.
 pub struct Exchanges {
@@ -58,26 +59,24 @@ impl Exchanges {
         Ok(response(stream, request_id.as_ref(), Some(&run_id)))
     }
 
-    async fn inspect_page(&self, call: &Call, request: pb::InspectRequest) -> Result<pb::InspectResponse, Fault> {
-        let id = exchange_id(&request.exchange_id)?;
-        let size = Sizes::HISTORY.of(request.page_size)?;
-        let full = full_history(request.history)?;
-        let query = Query::new("ExchangeService.Inspect", &call.caller.namespace).with(&request.exchange_id);
+    async fn inspect_page(&self, call: &Call, request: inspect::Inspect) -> Result<pb::InspectResponse, Fault> {
+        let id = request.exchange;
+        let query = Query::new("ExchangeService.Inspect", &call.caller.namespace).with(&id.to_string());
         let position = query.position(&request.page_token)?;
         let detailed = match &position {
             None => Some(self.app.inspect(&call.caller, id).await?),
             Some(_) => None,
         };
-        if !full {
-            return Ok(inspect::page(detailed, Vec::new(), String::new()));
+        if request.history == History::None {
+            return Ok(outcome::of_inspect(detailed, Vec::new(), String::new()));
         }
         let depth = match position {
             None => 1,
             Some(bytes) => depth(&bytes)?,
         };
-        let page = self.app.history_page(&call.caller, id, depth, size).await?;
+        let page = self.app.history_page(&call.caller, id, depth, request.page_size).await?;
         let token = page.next_depth.map_or_else(String::new, |next| query.token(&next.to_be_bytes()));
-        Ok(inspect::page(detailed, page.exchanges, token))
+        Ok(outcome::of_inspect(detailed, page.exchanges, token))
     }
 }
 
@@ -85,18 +84,6 @@ fn depth(bytes: &[u8]) -> Result<u64, Fault> {
     match <[u8; 8]>::try_from(bytes) {
         Ok(bytes) => Ok(u64::from_be_bytes(bytes)),
         Err(_) => Err(Fault::new(Reason::PageTokenInvalid, "the page token is damaged: begin again without one")),
-    }
-}
-
-fn exchange_id(text: &str) -> Result<ExchangeId, Fault> {
-    text.parse().map_err(|error| Fault::field("exchange_id", format!("{error}")))
-}
-
-fn full_history(scope: i32) -> Result<bool, Fault> {
-    match pb::HistoryScope::try_from(scope) {
-        Ok(pb::HistoryScope::Unspecified | pb::HistoryScope::Full) => Ok(true),
-        Ok(pb::HistoryScope::None) => Ok(false),
-        Err(_) => Err(Fault::field("history", format!("{scope} is no history scope: use HISTORY_SCOPE_FULL or HISTORY_SCOPE_NONE"))),
     }
 }
 
@@ -110,13 +97,19 @@ impl ExchangeService for Exchanges {
 
     async fn run(&self, request: Request<pb::RunRequest>) -> Result<Response<pb::RunResponse>, Status> {
         let call = Call::of(&request)?;
-        let (turn, include) = turn::run(request.into_inner()).map_err(|fault| call.status(&fault))?;
-        self.execute(&call, Ok(turn), |outcome| turn::run_response(outcome, include)).await
+        let request = request.into_inner();
+        let fingerprint = fingerprint::run(&request);
+        let run = capture::run_from_pb(request).map_err(|fault| call.status(&fault))?;
+        let include = run.include_rendered_messages;
+        self.execute(&call, Ok(ask::run(run, fingerprint)), |outcome| outcome::of_run(outcome, include)).await
     }
 
     async fn capture(&self, request: Request<pb::CaptureRequest>) -> Result<Response<pb::CaptureResponse>, Status> {
         let call = Call::of(&request)?;
-        self.execute(&call, turn::capture(request.into_inner(), false), turn::capture_response).await
+        let request = request.into_inner();
+        let fingerprint = fingerprint::capture(&request);
+        let turn = capture::capture_from_pb(request).map(|capture| ask::capture(capture, fingerprint, false));
+        self.execute(&call, turn, outcome::of_capture).await
     }
 
     async fn stream_capture(
@@ -125,12 +118,14 @@ impl ExchangeService for Exchanges {
     ) -> Result<Response<Self::StreamCaptureStream>, Status> {
         use pb::stream_capture_response::Event;
         let call = Call::of(&request)?;
-        let turn = inner(request.into_inner().capture, "capture").and_then(|capture| turn::capture(capture, true));
+        let request = request.into_inner();
+        let fingerprint = request.capture.as_ref().map_or(NOTHING, fingerprint::capture);
+        let turn = capture::stream_capture_from_pb(request).map(|capture| ask::capture(capture, fingerprint, true));
         self.stream_execute(
             call,
             turn,
             |progress| pb::StreamCaptureResponse { event: Some(Event::Progress(progress)) },
-            |outcome| pb::StreamCaptureResponse { event: Some(Event::Completed(turn::capture_response(outcome))) },
+            |outcome| pb::StreamCaptureResponse { event: Some(Event::Completed(outcome::of_capture(outcome))) },
         )
         .await
     }
@@ -138,9 +133,10 @@ impl ExchangeService for Exchanges {
     async fn record(&self, request: Request<pb::RecordRequest>) -> Result<Response<pb::RecordResponse>, Status> {
         let call = Call::of(&request)?;
         call.answer(async {
-            let max = self.app.limits().max_transcript_messages;
-            let (transcript, repeat) = record::from_pb(request.into_inner(), max)?;
-            Ok(record::to_pb(self.app.record(&call.caller, transcript, &repeat).await?))
+            let request = request.into_inner();
+            let fingerprint = fingerprint::record(&request);
+            let (transcript, repeat) = ask::record(record::record_from_pb(request)?, fingerprint);
+            Ok(outcome::of_record(self.app.record(&call.caller, transcript, &repeat).await?))
         })
         .await
     }
@@ -150,7 +146,10 @@ impl ExchangeService for Exchanges {
         request: Request<pb::ContinueRequest>,
     ) -> Result<Response<pb::ContinueResponse>, Status> {
         let call = Call::of(&request)?;
-        self.execute(&call, turn::continuation(request.into_inner(), false), turn::continue_response).await
+        let request = request.into_inner();
+        let fingerprint = fingerprint::continuation(&request);
+        let turn = continuation::continue_from_pb(request).map(|turn| ask::continuation(turn, fingerprint, false));
+        self.execute(&call, turn, outcome::of_continue).await
     }
 
     async fn stream_continue(
@@ -159,12 +158,14 @@ impl ExchangeService for Exchanges {
     ) -> Result<Response<Self::StreamContinueStream>, Status> {
         use pb::stream_continue_response::Event;
         let call = Call::of(&request)?;
-        let turn = inner(request.into_inner().turn, "turn").and_then(|turn| turn::continuation(turn, true));
+        let request = request.into_inner();
+        let fingerprint = request.turn.as_ref().map_or(NOTHING, fingerprint::continuation);
+        let turn = continuation::stream_continue_from_pb(request).map(|turn| ask::continuation(turn, fingerprint, true));
         self.stream_execute(
             call,
             turn,
             |progress| pb::StreamContinueResponse { event: Some(Event::Progress(progress)) },
-            |outcome| pb::StreamContinueResponse { event: Some(Event::Completed(turn::continue_response(outcome))) },
+            |outcome| pb::StreamContinueResponse { event: Some(Event::Completed(outcome::of_continue(outcome))) },
         )
         .await
     }
@@ -180,20 +181,22 @@ impl ExchangeService for Exchanges {
     async fn fork(&self, request: Request<pb::ForkRequest>) -> Result<Response<pb::ForkResponse>, Status> {
         let call = Call::of(&request)?;
         call.answer(async {
-            let (point, branches, repeat) = fork::fork(request.into_inner(), self.app.limits().max_fork_branches)?;
+            let request = request.into_inner();
+            let fingerprint = fingerprint::fork(&request);
+            let (point, branches, repeat) = ask::fork(fork::fork_from_pb(request)?, fingerprint);
             let (branched, replayed) = self.app.fork(&call.caller, &point, branches, &repeat).await?;
-            fork::fork_response(branched, replayed)
+            outcome::of_fork(branched, replayed)
         })
         .await
     }
 
     async fn probe(&self, request: Request<pb::ProbeRequest>) -> Result<Response<pb::ProbeResponse>, Status> {
         let call = Call::of(&request)?;
-        let probe = fork::probe(request.into_inner(), false).map_err(|fault| call.status(&fault))?;
-        let started = call.until_deadline(self.app.start_probe(call.caller.clone(), probe)).await;
+        let probe = fork::probe_from_pb(request.into_inner()).map_err(|fault| call.status(&fault))?;
+        let started = call.until_deadline(self.app.start_probe(call.caller.clone(), ask::probe(probe, false))).await;
         let mut watcher = started.map_err(|fault| call.status(&fault))?;
         let probed = call.until_deadline(watcher.outcome()).await.map_err(|fault| call.status(&fault))?;
-        Ok(response(fork::probe_response(watcher.run_id(), &probed), call.request_id.as_ref(), Some(watcher.run_id())))
+        Ok(response(outcome::of_probe(watcher.run_id(), &probed), call.request_id.as_ref(), Some(watcher.run_id())))
     }
 
     async fn stream_probe(
@@ -202,16 +205,15 @@ impl ExchangeService for Exchanges {
     ) -> Result<Response<Self::StreamProbeStream>, Status> {
         use pb::stream_probe_response::Event;
         let call = Call::of(&request)?;
-        let probe = inner(request.into_inner().probe, "probe").and_then(|probe| fork::probe(probe, true));
-        let probe = probe.map_err(|fault| call.status(&fault))?;
-        let started = call.until_deadline(self.app.start_probe(call.caller.clone(), probe)).await;
+        let probe = fork::stream_probe_from_pb(request.into_inner()).map_err(|fault| call.status(&fault))?;
+        let started = call.until_deadline(self.app.start_probe(call.caller.clone(), ask::probe(probe, true))).await;
         let watcher = started.map_err(|fault| call.status(&fault))?;
         let (request_id, run_id) = (call.request_id.clone(), watcher.run_id().clone());
         let stream = watch::stream(
             watcher,
             call,
             |progress| pb::StreamProbeResponse { event: Some(Event::Progress(progress)) },
-            |run_id, probed| pb::StreamProbeResponse { event: Some(Event::Completed(fork::probe_response(run_id, probed))) },
+            |run_id, probed| pb::StreamProbeResponse { event: Some(Event::Completed(outcome::of_probe(run_id, probed))) },
         );
         Ok(response(stream, request_id.as_ref(), Some(&run_id)))
     }
@@ -225,7 +227,7 @@ impl ExchangeService for Exchanges {
 
     async fn inspect(&self, request: Request<pb::InspectRequest>) -> Result<Response<pb::InspectResponse>, Status> {
         let call = Call::of(&request)?;
-        call.answer(self.inspect_page(&call, request.into_inner())).await
+        call.answer(async { self.inspect_page(&call, inspect::inspect_from_pb(request.into_inner())?).await }).await
     }
 
     async fn stream_inspect(
@@ -233,12 +235,7 @@ impl ExchangeService for Exchanges {
         request: Request<pb::StreamInspectRequest>,
     ) -> Result<Response<Self::StreamInspectStream>, Status> {
         let call = Call::of(&request)?;
-        let request = request.into_inner();
-        let first = pb::InspectRequest {
-            exchange_id: request.exchange_id,
-            history: request.history,
-            ..pb::InspectRequest::default()
-        };
+        let first = inspect::stream_inspect_from_pb(request.into_inner()).map_err(|fault| call.status(&fault))?;
         // The first page is read before the answer begins, so that an unknown id is an error of the call.
         let page = self.inspect_page(&call, first.clone()).await.map_err(|fault| call.status(&fault))?;
         let request_id = call.request_id.clone();
@@ -251,7 +248,7 @@ impl ExchangeService for Exchanges {
             let next = if page.next_page_token.is_empty() {
                 None
             } else {
-                let request = pb::InspectRequest { page_token: page.next_page_token.clone(), ..first.clone() };
+                let request = inspect::Inspect { page_token: page.next_page_token.clone(), ..first.clone() };
                 Some(this.inspect_page(&call, request).await.map_err(|fault| call.status(&fault)))
             };
             let page = pb::InspectResponse { next_page_token: String::new(), ..page };
@@ -261,6 +258,5 @@ impl ExchangeService for Exchanges {
     }
 }
 
-fn inner<T>(value: Option<T>, field: &str) -> Result<T, Fault> {
-    value.ok_or_else(|| Fault::field(field, "is not set"))
-}
+/// Of a streamed request without a body, which is refused before the fingerprint matters.
+const NOTHING: Hash = Hash([0; 32]);

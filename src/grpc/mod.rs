@@ -8,12 +8,14 @@ use tonic_health::pb::health_server::{Health, HealthServer};
 use crate::app::App;
 
 mod admin;
+mod ask;
 mod call;
 mod catalog;
 pub mod convert;
 mod exchange;
 pub mod fingerprint;
 pub mod observe;
+mod outcome;
 pub mod page;
 pub mod pb;
 mod run;

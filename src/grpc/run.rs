@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use tonic::{Request, Response, Status};
 
-use super::call::Call;
-use super::convert::{id, label, problem, run};
+use super::call::{Call, read_id};
+use super::convert::run;
 use super::page::{Query, Sizes};
-use super::pb;
+use super::{outcome, pb};
 use super::pb::run_service_server::RunService;
 use super::unimplemented::{NoStream, refuse};
 use crate::app::App;
-use crate::app::run::{Filter, RunState};
+use crate::app::run::Filter;
 use crate::domain::fault::Fault;
 use crate::domain::id::RunId;
 
@@ -27,35 +27,23 @@ impl Runs {
     }
 
     async fn list(&self, call: &Call, request: pb::RunServiceListRequest) -> Result<pb::RunServiceListResponse, Fault> {
-        let size = Sizes::LIST.of(request.page_size)?;
-        let states = request.states.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let labels = request.labels.iter().flat_map(|(key, value)| [key.as_str(), value.as_str()]);
+        let (page_size, page_token) = (request.page_size, request.page_token.clone());
+        let filter = run::filter_from_pb(request)?;
+        let size = Sizes::LIST.of(page_size)?;
+        let states: Vec<&str> = filter.states.iter().map(|state| state.word()).collect();
+        let labels = filter.labels.iter().flat_map(|(key, value)| [key.as_str(), value.as_str()]);
         let query = Query::new("RunService.List", &call.caller.namespace)
-            .with(&request.thread_id)
-            .with_all(states.iter().map(String::as_str))
+            .with(filter.thread_id.as_ref().map_or("", |id| id.as_str()))
+            .with_all(states)
             .with_all(labels);
-        let after = query.position(&request.page_token)?.map(|bytes| RunId::new(String::from_utf8_lossy(&bytes)));
-        let filter = problem::whole(|at, problems| {
-            let states = run::states_from_pb(&request.states, &at.field("states"), problems);
-            let thread_id = id::optional(&request.thread_id, &at.field("thread_id"), problems);
-            let labels = label::from_pb(request.labels, &at.field("labels"), problems);
-            Some(Filter { states: states?, thread_id: thread_id?, labels: labels? })
-        })?;
+        let after = query.position(&page_token)?.map(|bytes| RunId::new(String::from_utf8_lossy(&bytes)));
+        let filter = Filter { states: filter.states, thread_id: filter.thread_id, labels: filter.labels };
         let (runs, next) = self.app.list_runs(&call.caller, after, size, &filter).await?;
         Ok(pb::RunServiceListResponse {
-            runs: runs.into_iter().map(write).collect(),
+            runs: runs.into_iter().map(outcome::run).collect(),
             next_page_token: next.map_or_else(String::new, |id| query.token(id.as_str().as_bytes())),
         })
     }
-}
-
-fn write(state: RunState) -> pb::Run {
-    let pending = state.pending.iter().flat_map(|exchange| exchange.assistant.tool_calls()).cloned().collect();
-    run::to_pb(state.run, pending)
-}
-
-fn run_id(text: &str) -> Result<RunId, Fault> {
-    text.parse().map_err(|error| Fault::field("run_id", format!("{error}")))
 }
 
 #[tonic::async_trait]
@@ -65,9 +53,9 @@ impl RunService for Runs {
     async fn get(&self, request: Request<pb::RunServiceGetRequest>) -> Result<Response<pb::RunServiceGetResponse>, Status> {
         let call = Call::of(&request)?;
         call.answer(async {
-            let id = run_id(&request.into_inner().run_id)?;
+            let id = read_id(&request.into_inner().run_id, "run_id")?;
             let state = self.app.get_run(&call.caller, &id).await?;
-            Ok(pb::RunServiceGetResponse { run: Some(write(state)) })
+            Ok(pb::RunServiceGetResponse { run: Some(outcome::run(state)) })
         })
         .await
     }
@@ -86,9 +74,9 @@ impl RunService for Runs {
     ) -> Result<Response<pb::RunServiceCancelResponse>, Status> {
         let call = Call::of(&request)?;
         call.answer(async {
-            let id = run_id(&request.into_inner().run_id)?;
+            let id = read_id(&request.into_inner().run_id, "run_id")?;
             let state = self.app.cancel_run(&call.caller, &id).await?;
-            Ok(pb::RunServiceCancelResponse { run: Some(write(state)) })
+            Ok(pb::RunServiceCancelResponse { run: Some(outcome::run(state)) })
         })
         .await
     }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use tonic::{Request, Response, Status};
 
-use super::call::Call;
-use super::convert::thread;
-use super::page::{Query, Sizes};
-use super::pb;
+use super::call::{Call, read_id};
+use super::convert::thread_service;
+use super::page::Query;
+use super::{ask, fingerprint, outcome, pb};
 use super::pb::thread_service_server::ThreadService;
 use super::unimplemented::refuse;
 use crate::app::App;
+use crate::app::thread::Repeatable;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::ThreadId;
 
@@ -26,36 +27,31 @@ impl Threads {
     }
 
     async fn list(&self, call: &Call, request: pb::ThreadServiceListRequest) -> Result<pb::ThreadServiceListResponse, Fault> {
-        let size = Sizes::LIST.of(request.page_size)?;
-        let labels = request.labels.iter().flat_map(|(key, value)| [key.as_str(), value.as_str()]);
+        let list = thread_service::list_from_pb(request)?;
+        let labels = list.filter.iter().flat_map(|(key, value)| [key.as_str(), value.as_str()]);
         let query = Query::new("ThreadService.List", &call.caller.namespace).with_all(labels);
-        let after = query.position(&request.page_token)?.map(|bytes| ThreadId::new(String::from_utf8_lossy(&bytes)));
-        let (threads, next) = self.app.list_threads(&call.caller, after, size, &request.labels).await?;
+        let after = query.position(&list.page_token)?.map(|bytes| ThreadId::new(String::from_utf8_lossy(&bytes)));
+        let (threads, next) = self.app.list_threads(&call.caller, after, list.page_size, &list.filter).await?;
         Ok(pb::ThreadServiceListResponse {
-            threads: threads.into_iter().map(thread::to_pb).collect(),
+            threads: threads.into_iter().map(outcome::thread).collect(),
             next_page_token: next.map_or_else(String::new, |id| query.token(id.as_str().as_bytes())),
         })
     }
 
     async fn turns(&self, call: &Call, request: pb::ListTurnsRequest) -> Result<pb::ListTurnsResponse, Fault> {
-        let id = thread_id(&request.thread_id)?;
-        let size = Sizes::LIST.of(request.page_size)?;
-        let query = Query::new("ThreadService.ListTurns", &call.caller.namespace).with(&request.thread_id);
-        let depth = match query.position(&request.page_token)?.map(|bytes| <[u8; 8]>::try_from(bytes.as_slice())) {
+        let list = thread_service::turns_from_pb(request)?;
+        let query = Query::new("ThreadService.ListTurns", &call.caller.namespace).with(list.filter.as_str());
+        let depth = match query.position(&list.page_token)?.map(|bytes| <[u8; 8]>::try_from(bytes.as_slice())) {
             None => 1,
             Some(Ok(bytes)) => u64::from_be_bytes(bytes),
             Some(Err(_)) => return Err(Fault::new(Reason::PageTokenInvalid, "the page token is damaged: begin again without one")),
         };
-        let (turns, next) = self.app.list_turns(&call.caller, &id, depth, size).await?;
+        let (turns, next) = self.app.list_turns(&call.caller, &list.filter, depth, list.page_size).await?;
         Ok(pb::ListTurnsResponse {
-            turns: turns.into_iter().map(thread::turn_to_pb).collect(),
+            turns: turns.into_iter().map(outcome::turn).collect(),
             next_page_token: next.map_or_else(String::new, |depth| query.token(&depth.to_be_bytes())),
         })
     }
-}
-
-fn thread_id(text: &str) -> Result<ThreadId, Fault> {
-    text.parse().map_err(|error| Fault::field("thread_id", format!("{error}")))
 }
 
 #[tonic::async_trait]
@@ -66,9 +62,12 @@ impl ThreadService for Threads {
     ) -> Result<Response<pb::ThreadServiceCreateResponse>, Status> {
         let call = Call::of(&request)?;
         call.answer(async {
-            let create = thread::create_from_pb(request.into_inner())?;
-            let state = self.app.create_thread(&call.caller, &create.thread, create.head, &create.repeat).await?;
-            Ok(pb::ThreadServiceCreateResponse { thread: Some(thread::to_pb(state)) })
+            let request = request.into_inner();
+            let fingerprint = fingerprint::create_thread(&request);
+            let create = thread_service::create_from_pb(request)?;
+            let repeat = Repeatable { request_id: create.request_id, fingerprint };
+            let state = self.app.create_thread(&call.caller, &create.thread, create.head, &repeat).await?;
+            Ok(pb::ThreadServiceCreateResponse { thread: Some(outcome::thread(state)) })
         })
         .await
     }
@@ -79,9 +78,9 @@ impl ThreadService for Threads {
     ) -> Result<Response<pb::ThreadServiceGetResponse>, Status> {
         let call = Call::of(&request)?;
         call.answer(async {
-            let id = thread_id(&request.into_inner().thread_id)?;
+            let id = read_id(&request.into_inner().thread_id, "thread_id")?;
             let state = self.app.get_thread(&call.caller, &id).await?;
-            Ok(pb::ThreadServiceGetResponse { thread: Some(thread::to_pb(state)) })
+            Ok(pb::ThreadServiceGetResponse { thread: Some(outcome::thread(state)) })
         })
         .await
     }
@@ -100,10 +99,13 @@ impl ThreadService for Threads {
     ) -> Result<Response<pb::ThreadServiceUpdateResponse>, Status> {
         let call = Call::of(&request)?;
         call.answer(async {
-            let update = thread::update_from_pb(request.into_inner())?;
-            let etag = update.etag.as_deref();
-            let state = self.app.update_thread(&call.caller, &update.thread_id, update.change, etag, &update.repeat).await?;
-            Ok(pb::ThreadServiceUpdateResponse { thread: Some(thread::to_pb(state)) })
+            let request = request.into_inner();
+            let fingerprint = fingerprint::update_thread(&request);
+            let update = thread_service::update_from_pb(request)?;
+            let repeat = Repeatable { request_id: update.request_id, fingerprint };
+            let (etag, change) = (update.etag.as_deref(), ask::change(update.changes));
+            let state = self.app.update_thread(&call.caller, &update.thread_id, change, etag, &repeat).await?;
+            Ok(pb::ThreadServiceUpdateResponse { thread: Some(outcome::thread(state)) })
         })
         .await
     }
@@ -114,8 +116,11 @@ impl ThreadService for Threads {
     ) -> Result<Response<pb::ThreadServiceDeleteResponse>, Status> {
         let call = Call::of(&request)?;
         call.answer(async {
-            let delete = thread::delete_from_pb(request.into_inner())?;
-            self.app.delete_thread(&call.caller, &delete.thread_id, delete.etag.as_deref(), &delete.repeat).await?;
+            let request = request.into_inner();
+            let fingerprint = fingerprint::delete_thread(&request);
+            let delete = thread_service::delete_from_pb(request)?;
+            let repeat = Repeatable { request_id: delete.request_id, fingerprint };
+            self.app.delete_thread(&call.caller, &delete.thread_id, delete.etag.as_deref(), &repeat).await?;
             Ok(pb::ThreadServiceDeleteResponse {})
         })
         .await

@@ -31,7 +31,7 @@ pub fn stream<T: Send + Sync + 'static, R: Send + 'static>(
         let mut watcher = match at {
             // One that joins a run at work is told at once, since its claim is past.
             At::Begin(watcher) if watcher.attached => {
-                let started = write(progress::started(watcher.run_id(), true));
+                let started = write(progress::run_started(watcher.run_id(), true));
                 return Some((Ok(started), (At::OnTheWay(watcher), call, completed)));
             }
             At::Begin(watcher) | At::OnTheWay(watcher) => watcher,
@@ -46,7 +46,7 @@ pub fn stream<T: Send + Sync + 'static, R: Send + 'static>(
         };
         match next {
             Ok(Some(event)) => {
-                let event = write(progress::to_pb(event, watcher.run_id()));
+                let event = write(progress_of(event, watcher.run_id()));
                 Some((Ok(event), (At::OnTheWay(watcher), call, completed)))
             }
             Ok(None) => {
@@ -63,6 +63,15 @@ pub fn stream<T: Send + Sync + 'static, R: Send + 'static>(
             }
         }
     }))
+}
+
+fn progress_of(event: Event, run_id: &RunId) -> pb::Progress {
+    match event {
+        Event::Claimed => progress::run_started(run_id, false),
+        Event::Attempt { number, kind, backend_id, model } => progress::attempt_started(number, kind, backend_id, model),
+        Event::Delta(delta) => progress::delta(delta),
+        Event::Warning(warning) => progress::warning(warning),
+    }
 }
 
 /// A fault that names its run.

@@ -107,7 +107,7 @@ impl ResultOptions {
             ));
         }
         let run_id = run.run_id.clone().unwrap_or_default();
-        Ok(Some(pb::ToolResults { results, run_id, on_disconnect: asked.on_disconnect }))
+        Ok(Some(pb::ToolResults { results, run_id, on_disconnect: asked.on_disconnect, retry: asked.retry }))
     }
 }
 
