@@ -30,6 +30,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use self::committer::{Committer, Job, Order, Prepared};
 use self::fault::Fault;
+pub use self::open::FORMAT;
 use self::open::{Files, Hold, Opened};
 use self::view::{Scan, Short, View};
 use super::{Commit, Error, Health, Key, Namespace, Range, Stats, Store, Write};
