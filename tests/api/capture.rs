@@ -41,7 +41,7 @@ async fn a_follow_up_sends_the_history_that_was_captured() {
     let second = second.into_inner().exchange.unwrap();
     assert_eq!(second.parent_exchange_id, first.exchange_id);
     assert_eq!((second.depth, second.turn), (2, 2));
-    let body = provider.request(2).await.json();
+    let body = provider.request(1).await.json();
     let expected = ["system:\"Be brief.\"", "user:\"A city?\"", "assistant:\"Lisbon.\"", "user:\"Known for?\""];
     assert_eq!(sent(&body), expected);
     let inspected = client.inspect(ask::inspect(&second.exchange_id)).await.unwrap().into_inner();
@@ -79,7 +79,7 @@ async fn another_configuration_continues_it() {
     let server = server.restart_with(openai(&provider.base_url())).await;
     let next = server.exchanges().r#continue(ask::after(&first.exchange_id, ask::text("and?"))).await.unwrap();
     assert_eq!(next.into_inner().exchange.unwrap().text, "from the other");
-    assert_eq!(sent(&provider.request(1).await.json()).len(), 3);
+    assert_eq!(sent(&provider.request(0).await.json()).len(), 3);
 }
 
 /// S0-38, S4-14: a Run keeps state and usage, never content, and can still be continued with what it returned (S0-11, S0-12).

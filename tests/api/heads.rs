@@ -47,7 +47,7 @@ async fn a_busy_thread_refuses_or_forks() {
     let head = first.exchange.unwrap().exchange_id;
     let mut slow = server.exchanges();
     let slow = tokio::spawn(async move { slow.r#continue(ask::on_thread(ask::on("t"), ask::text_as("slow", "2"))).await });
-    provider.request(2).await;
+    provider.request(1).await;
     assert_eq!(thread(&server, "t").await.active_run_id, "slow");
     let busy = client.r#continue(ask::on_thread(ask::on("t"), ask::text("3"))).await.unwrap_err();
     refused::is(&busy, Code::Aborted, Reason::ThreadBusy);

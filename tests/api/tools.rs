@@ -52,7 +52,7 @@ async fn results_go_on_with_the_run_that_called() {
     let last = done.exchange.unwrap();
     assert_eq!((last.turn, last.depth, last.run_id.as_str()), (1, 2, "r"));
     assert_eq!(done.thread.unwrap().head_exchange_id, last.exchange_id);
-    let sent = provider.request(2).await.json();
+    let sent = provider.request(1).await.json();
     let roles: Vec<_> = sent["messages"].as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap().to_owned()).collect();
     assert_eq!(roles, ["user", "assistant", "tool", "tool"]);
     assert_eq!(sent["messages"][2]["tool_call_id"], "p2");
@@ -102,7 +102,7 @@ async fn tools_are_tri_state() {
         last = client.r#continue(ask::after(&last, request)).await.unwrap().into_inner().exchange.unwrap().exchange_id;
     }
     let mut offered = Vec::new();
-    for number in 1..=4 {
+    for number in 0..4 {
         let body = provider.request(number).await.json();
         let names = body["tools"].as_array().map(|tools| tools.iter().map(|tool| tool["function"]["name"].to_string()).collect::<Vec<_>>());
         offered.push(names.unwrap_or_default().join(","));
