@@ -152,7 +152,7 @@ fn answered(text: &str) -> pb::ToolResults {
 
 #[test]
 fn results_count_and_their_run_does_not() {
-    let named = pb::ToolResults { run_id: "r".to_owned(), on_disconnect: 2, ..answered("42") };
+    let named = pb::ToolResults { run_id: "r".to_owned(), on_disconnect: 2, retry: true, ..answered("42") };
     assert_eq!(results(&named), results(&answered("42")));
     assert_ne!(results(&named), results(&answered("43")));
     let with = |results| {
@@ -232,5 +232,5 @@ fn the_form_stays_as_it_is() {
     let request = pb::ExecutionRequest { text: "hello".to_owned(), ..pb::ExecutionRequest::default() };
     let request =
         pb::CaptureRequest { execution: Some(pb::capture_request::Execution::Request(request)), thread: None };
-    assert_eq!(capture(&request).to_string(), "FIXED");
+    assert_eq!(capture(&request).to_string(), "48de6136bfa70a190170abc694bf8da58963d896471a8e4d72088f210754f5ea");
 }

@@ -178,11 +178,11 @@ fn results_become_one_tool_message() {
         interrupted: false,
     };
     let read = |results| {
-        let results = pb::ToolResults { results, run_id: String::new(), on_disconnect: 1 };
+        let results = pb::ToolResults { results, run_id: String::new(), on_disconnect: 1, retry: true };
         whole(|at, problems| results_from_pb(results, &at.field("tool_results"), problems))
     };
     let results = read(vec![result("a"), result("b")]).unwrap();
-    assert_eq!(results.on_disconnect, Some(OnDisconnect::Cancel));
+    assert_eq!((results.on_disconnect, results.retry), (Some(OnDisconnect::Cancel), true));
     let message = results.into_message();
     assert_eq!(message.role, Role::Tool);
     let ids: Vec<_> = message.tool_results().map(|result| result.call_id.as_str()).collect();
