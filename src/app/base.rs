@@ -93,7 +93,12 @@ impl Start {
 
 impl App {
     /// Resolves where a turn starts. `run_id` is the run that wants to start there.
-    pub(super) async fn resolve_base(&self, namespace: &Namespace, turn: &Turn, run_id: &RunId) -> Result<Start, Fault> {
+    pub(super) async fn resolve_base(
+        &self,
+        namespace: &Namespace,
+        turn: &Turn,
+        run_id: &RunId,
+    ) -> Result<Start, Fault> {
         match &turn.base {
             Base::Root => Ok(Start::at(None, None)),
             Base::NewThread(new) => {
@@ -213,9 +218,8 @@ impl App {
         prefix: &UncapturedPrefix,
         turn: &Turn,
     ) -> Result<Start, Fault> {
-        let rendered = pairing::pair(&[], prefix.rendered.clone(), || self.new_call_id()).map_err(|error| {
-            Fault::field("uncaptured_prefix.rendered_messages", error.to_string())
-        })?;
+        let rendered = pairing::pair(&[], prefix.rendered.clone(), || self.new_call_id())
+            .map_err(|error| Fault::field("uncaptured_prefix.rendered_messages", error.to_string()))?;
         if !rendered.open.is_empty() {
             let message = "must not end with tool calls: the answer belongs into `assistant`";
             return Err(Fault::field("uncaptured_prefix.rendered_messages", message));
@@ -238,7 +242,8 @@ impl App {
             content_hash: hash,
             labels: turn.labels.clone(),
         });
-        let run = Run { exchange: Some(exchange.id), exchange_count: 1, stop_reason: Some(exchange.stop_reason), ..run };
+        let run =
+            Run { exchange: Some(exchange.id), exchange_count: 1, stop_reason: Some(exchange.stop_reason), ..run };
         let parent = Parent { exchange: exchange.clone(), place: None };
         let mut start = Start::at(Some(parent), None);
         let tools = prefix.facts.tools.clone().unwrap_or_default();
@@ -299,7 +304,11 @@ impl App {
             turn: 1,
             thread_id: None,
             origin: Origin::Recorded,
-            stop_reason: given.facts.stop_reason.unwrap_or(if pending { StopReason::ToolCalls } else { StopReason::Stop }),
+            stop_reason: given.facts.stop_reason.unwrap_or(if pending {
+                StopReason::ToolCalls
+            } else {
+                StopReason::Stop
+            }),
             stop_reason_raw: String::new(),
             offered: tools,
             standing: tools,
@@ -428,9 +437,8 @@ pub(super) fn unanswered(exchange: &Exchange) -> Fault {
         exchange.id,
         names.join(", ")
     );
-    let fault = Fault::new(Reason::UnansweredToolCalls, message)
-        .with("call_ids", join(ids))
-        .with("exchange_id", exchange.id);
+    let fault =
+        Fault::new(Reason::UnansweredToolCalls, message).with("call_ids", join(ids)).with("exchange_id", exchange.id);
     match &exchange.run_id {
         Some(run) => fault.with("run_id", run),
         None => fault,

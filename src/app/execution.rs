@@ -101,7 +101,8 @@ impl App {
         let Some(calling) = calling else {
             return Ok((None, own()));
         };
-        let Some(run_id) = calling.run_id.clone().filter(|run| turn.run_id.as_ref().is_none_or(|asked| asked == run)) else {
+        let Some(run_id) = calling.run_id.clone().filter(|run| turn.run_id.as_ref().is_none_or(|asked| asked == run))
+        else {
             return Ok((None, own()));
         };
         let run = self.ledger.run(namespace, &run_id).await.map_err(store_fault)?;
@@ -163,7 +164,8 @@ impl App {
                 None => continue,
             }
         }
-        let message = "the thread moved again and again while the turn was to start: call again, or name an expected head";
+        let message =
+            "the thread moved again and again while the turn was to start: call again, or name an expected head";
         Err(Fault::new(Reason::HeadMoved, message).retry_after(100))
     }
 
@@ -197,14 +199,19 @@ impl App {
     ) -> Result<Prepared, Fault> {
         let namespace = &caller.namespace;
         let start = match calling {
-            Some(calling) => self.start_step(namespace, turn, run_id, calling, opens.as_ref().map(|(run, _)| run)).await?,
+            Some(calling) => {
+                self.start_step(namespace, turn, run_id, calling, opens.as_ref().map(|(run, _)| run)).await?
+            }
             None => self.resolve_base(namespace, turn, run_id).await?,
         };
         let mut plan = self.plan(namespace, turn, &start).await?;
         if turn.capture && turn.run_id.is_none() && calling.is_none() {
             // A person's answer comes late, to a run that its caller must be able to name (S3-28).
             if let Some(tool) = plan.offer.offered.tools.iter().find(|tool| tool.requires_human) {
-                let message = format!("tool `{}` needs a person: give the request a `run_id`, so that the answer finds it", tool.name);
+                let message = format!(
+                    "tool `{}` needs a person: give the request a `run_id`, so that the answer finds it",
+                    tool.name
+                );
                 return Err(Fault::new(Reason::RunIdRequired, message).with("tool", &tool.name));
             }
         }
@@ -213,8 +220,13 @@ impl App {
         own.append(&mut plan.messages);
         let paired = pairing::pair(&start.open_calls(), own, || self.new_call_id())
             .map_err(|error| pairing_fault(&error, turn, &start))?;
-        if !paired.open.is_empty() || paired.messages.last().is_some_and(|last| last.role == crate::domain::message::Role::Assistant) {
-            return Err(Fault::field("request.messages", "must not end with an assistant message: Record stores answers"));
+        if !paired.open.is_empty()
+            || paired.messages.last().is_some_and(|last| last.role == crate::domain::message::Role::Assistant)
+        {
+            return Err(Fault::field(
+                "request.messages",
+                "must not end with an assistant message: Record stores answers",
+            ));
         }
         plan.messages = paired.messages;
         let history = match &start.parent {
@@ -233,7 +245,14 @@ impl App {
         run: Option<&Run>,
     ) -> Result<Start, Fault> {
         let parent = self.parent(namespace, calling).await?;
-        let mut start = Start { parent: Some(parent), prefix: None, thread: None, interruption: None, given_up: None, occupied: None };
+        let mut start = Start {
+            parent: Some(parent),
+            prefix: None,
+            thread: None,
+            interruption: None,
+            given_up: None,
+            occupied: None,
+        };
         if let Some(id) = run.and_then(|run| run.thread_id.as_ref()) {
             start.occupied = Some(self.flights.occupy(namespace, id, run_id).map_err(|busy| {
                 let message = format!("thread `{id}` is busy with run `{busy}`: wait for it, or cancel it");
@@ -287,7 +306,10 @@ impl App {
     pub(super) async fn history_of(&self, namespace: &Namespace, parent: &Parent) -> Result<Vec<Message>, Fault> {
         let max = self.limits.max_history_exchanges;
         if parent.exchange.depth >= max {
-            let message = format!("the history has {} exchanges, the limit is {max}: start a new one with a summary", parent.exchange.depth);
+            let message = format!(
+                "the history has {} exchanges, the limit is {max}: start a new one with a summary",
+                parent.exchange.depth
+            );
             return Err(Fault::new(Reason::LimitExceeded, message)
                 .with("limit", "max_history_exchanges")
                 .with("max", max)
@@ -317,23 +339,24 @@ impl App {
         let start = &prepared.start;
         let run = claimed_run(&self.owner, now, flight, turn, prepared);
         let mut changes = Changes::new();
-        match &prepared.opens {
+        let token = match &prepared.opens {
             Some((_, token)) => changes.replace_run(&run, token),
             None => changes.create_run(&run),
-        }
+        };
         if let Some((given_up, token)) = &start.given_up {
             let failure = Some(cancelled(&given_up.id));
             changes.replace_run(&Run { state: State::Cancelled, failure, updated_at: now, ..given_up.clone() }, token);
         }
-        let head = start.thread.as_ref().map(|thread| {
-            let head = thread.head().clone();
-            Head { active_run: Some(run.id.clone()), sequence: head.sequence.saturating_add(1), updated_at: now, ..head }
+        let thread = start.thread.as_ref().map(|thread| {
+            let before = thread.head().clone();
+            let sequence = before.sequence.saturating_add(1);
+            let head = Head { active_run: Some(run.id.clone()), sequence, updated_at: now, ..before };
+            let token = match thread {
+                StartThread::Create(thread, _) => changes.create_thread(thread, &head).1,
+                StartThread::Move(thread, _, token) => changes.replace_head(&thread.id, &head, token),
+            };
+            (thread.thread().clone(), head, token)
         });
-        match (&start.thread, &head) {
-            (Some(StartThread::Create(thread, _)), Some(head)) => changes.create_thread(thread, head),
-            (Some(StartThread::Move(thread, _, token)), Some(head)) => changes.replace_head(&thread.id, head, token),
-            _ => {}
-        }
         match self.ledger.commit(namespace, &changes).await.map_err(store_fault)? {
             Ok(()) => {}
             Err(Lost::ThreadExists(id)) => return Err(super::thread::exists(&id)),
@@ -348,17 +371,6 @@ impl App {
             }
             Err(_) => return Ok(None),
         }
-        let token = match self.ledger.run(namespace, &run.id).await.map_err(store_fault)? {
-            Some((_, token)) => token,
-            None => return Err(Fault::new(Reason::Internal, "a claimed run is not on record")),
-        };
-        let thread = match (&start.thread, head) {
-            (Some(thread), Some(head)) => {
-                let token = self.ledger.head(namespace, &thread.thread().id).await.map_err(store_fault)?;
-                token.filter(|(stored, _)| *stored == head).map(|(_, token)| (thread.thread().clone(), head, token))
-            }
-            _ => None,
-        };
         Ok(Some(Claimed { run, token, thread }))
     }
 
@@ -417,7 +429,8 @@ impl App {
         let mut changes = Changes::new();
         changes.replace_run(&run, &claimed.token);
         if let (State::Cancelled, Some((thread, head, token))) = (state, &claimed.thread) {
-            let head = Head { active_run: None, sequence: head.sequence.saturating_add(1), updated_at: now, ..head.clone() };
+            let head =
+                Head { active_run: None, sequence: head.sequence.saturating_add(1), updated_at: now, ..head.clone() };
             changes.replace_head(&thread.id, &head, token);
         }
         let committed = self.ledger.commit(namespace, &changes).await.map_err(store_fault)?;
@@ -447,7 +460,8 @@ struct Landing {
 impl Drop for Landing {
     fn drop(&mut self) {
         // Counts only when the task ended without a result, that is, by a panic.
-        self.flight.land(Err(Fault::new(Reason::Internal, "the run ended by a fault of this server; the log has more")));
+        self.flight
+            .land(Err(Fault::new(Reason::Internal, "the run ended by a fault of this server; the log has more")));
         self.app.flights.leave(&self.key);
     }
 }
@@ -551,6 +565,8 @@ pub(super) fn pairing_refused(error: &pairing::Error, parent: Option<&Exchange>,
     match error {
         pairing::Error::Unanswered { call_ids, .. } => fault.with("missing", super::join(call_ids)),
         pairing::Error::Unknown { call_id, .. } => fault.with("unknown", call_id),
-        pairing::Error::Duplicate { call_id, .. } | pairing::Error::SharedId { call_id, .. } => fault.with("duplicate", call_id),
+        pairing::Error::Duplicate { call_id, .. } | pairing::Error::SharedId { call_id, .. } => {
+            fault.with("duplicate", call_id)
+        }
     }
 }

@@ -68,7 +68,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<T> Flight<T> {
     /// A flight that nobody watches yet. `interrupt` ends it with the server.
-    pub fn new(run_id: RunId, fingerprint: Hash, on_disconnect: OnDisconnect, interrupt: CancellationToken) -> Arc<Self> {
+    pub fn new(
+        run_id: RunId,
+        fingerprint: Hash,
+        on_disconnect: OnDisconnect,
+        interrupt: CancellationToken,
+    ) -> Arc<Self> {
         Arc::new(Self {
             run_id,
             fingerprint,

@@ -8,7 +8,7 @@ use futures::future::join_all;
 use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph;
-use crate::domain::id::{ExchangeId, Hash, Namespace, RunId, ThreadId};
+use crate::domain::id::{ExchangeId, Namespace, RunId, ThreadId};
 use crate::domain::run::{Run, State};
 use crate::domain::thread::{Head, NewThread, Thread};
 use crate::store::ledger::Changes;
@@ -101,7 +101,8 @@ impl App {
             if planned.iter().any(|(other, _): &(Planned, _)| other.thread_id() == &thread.id) {
                 return Err(super::thread::exists(&thread.id));
             }
-            let turn = branch.turn.map(|turn| Turn { run_id: Some(turn.run_id.unwrap_or_else(|| self.new_run_id())), ..turn });
+            let turn =
+                branch.turn.map(|turn| Turn { run_id: Some(turn.run_id.unwrap_or_else(|| self.new_run_id())), ..turn });
             let run_id = turn.as_ref().and_then(|turn| turn.run_id.as_ref());
             ids.push(format!("{} {}", thread.id, run_id.map_or("", RunId::as_str)));
             if turn.is_none() {
@@ -109,7 +110,7 @@ impl App {
             }
             planned.push((Planned::New(Box::new(thread)), turn));
         }
-        self.remember(&mut changes, repeat, &ids.join("\n"));
+        self.remember(&mut changes, repeat, "fork", &ids.join("\n"));
         self.commit_fork(namespace, &changes).await?;
         Ok(planned)
     }
@@ -182,7 +183,13 @@ impl App {
         }
     }
 
-    async fn point_on_thread(&self, namespace: &Namespace, id: &ThreadId, head: &Head, at: &At) -> Result<Exchange, Fault> {
+    async fn point_on_thread(
+        &self,
+        namespace: &Namespace,
+        id: &ThreadId,
+        head: &Head,
+        at: &At,
+    ) -> Result<Exchange, Fault> {
         if let At::Run(run_id) = at {
             return self.point_after_run(namespace, id, head, run_id).await;
         }
@@ -229,7 +236,10 @@ impl App {
         if on_path {
             return Ok(exchange.exchange);
         }
-        let message = format!("run `{run_id}` is not on the path of thread `{thread}`: fork at its exchange {} instead", exchange.exchange.id);
+        let message = format!(
+            "run `{run_id}` is not on the path of thread `{thread}`: fork at its exchange {} instead",
+            exchange.exchange.id
+        );
         Err(Fault::new(Reason::RunNotOnPath, message)
             .with("run_id", run_id)
             .with("thread_id", thread)
@@ -294,11 +304,4 @@ fn not_captured(run: &Run) -> Fault {
         run.id
     );
     Fault::new(Reason::NotCaptured, message).with("run_id", &run.id)
-}
-
-/// Hash of one branch's request within its fork.
-pub fn branch_fingerprint(fork: &Hash, index: usize) -> Hash {
-    let mut bytes = fork.0.to_vec();
-    bytes.extend((index as u64).to_be_bytes());
-    Hash::of(&bytes)
 }

@@ -26,6 +26,7 @@ pub mod replay;
 pub mod run;
 pub mod thread;
 pub mod turn;
+pub mod verify;
 
 use flight::Flights;
 pub use limits::Limits;
@@ -62,7 +63,13 @@ pub struct App {
 
 impl App {
     /// Brings the parts together.
-    pub fn new(ledger: Ledger, engine: Arc<Engine>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>, limits: Limits) -> Arc<Self> {
+    pub fn new(
+        ledger: Ledger,
+        engine: Arc<Engine>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+        limits: Limits,
+    ) -> Arc<Self> {
         let owner = ids.uuid().simple().to_string();
         let remembered = replay::Cache::new(limits.max_remembered_results);
         Arc::new(Self {
@@ -150,6 +157,11 @@ pub fn store_fault(error: store::Error) -> Fault {
     };
     let fault = Fault::new(reason, error.to_string());
     if reason == Reason::ShuttingDown { fault.retry_after(1_000) } else { fault }
+}
+
+/// An exchange could not be put where it belongs, which no caller can bring about.
+fn misplaced(id: ExchangeId) -> Fault {
+    Fault::new(Reason::Internal, format!("exchange {id} has no place to go: run `antiphon verify`"))
 }
 
 /// Names ids in an error's metadata.

@@ -94,7 +94,8 @@ struct Landing {
 
 impl Drop for Landing {
     fn drop(&mut self) {
-        self.flight.land(Err(Fault::new(Reason::Internal, "the probe ended by a fault of this server; the log has more")));
+        self.flight
+            .land(Err(Fault::new(Reason::Internal, "the probe ended by a fault of this server; the log has more")));
     }
 }
 

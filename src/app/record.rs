@@ -106,9 +106,15 @@ impl App {
     ///
     /// # Errors
     /// When it cannot be cut, its calls and results do not pair up, or its thread has gone elsewhere.
-    pub async fn record(&self, caller: &Caller, transcript: Transcript, repeat: &Repeatable) -> Result<Recorded, Fault> {
+    pub async fn record(
+        &self,
+        caller: &Caller,
+        transcript: Transcript,
+        repeat: &Repeatable,
+    ) -> Result<Recorded, Fault> {
         let namespace = &caller.namespace;
-        let cuts = transcript::cut(&transcript.messages).map_err(|error| malformed(&error, transcript.messages.len()))?;
+        let cuts =
+            transcript::cut(&transcript.messages).map_err(|error| malformed(&error, transcript.messages.len()))?;
         check_facts(&transcript.facts, &cuts)?;
         if let Some(ids) = self.repeated(namespace, repeat).await? {
             return self.recorded_before(caller, &ids, &transcript, &cuts).await;
@@ -118,7 +124,8 @@ impl App {
                 return Ok(recorded);
             }
         }
-        let message = "the thread moved again and again while the transcript was stored: call again, or name an expected head";
+        let message =
+            "the thread moved again and again while the transcript was stored: call again, or name an expected head";
         Err(Fault::new(Reason::HeadMoved, message).retry_after(100))
     }
 
@@ -137,7 +144,8 @@ impl App {
         };
         let start = self.transcript_start(namespace, transcript, thread.as_ref()).await?;
         let open: Vec<_> = start.iter().flat_map(|parent| parent.exchange.assistant.tool_calls()).cloned().collect();
-        let paired = pairing::pair(&open, transcript.messages.clone(), || self.new_call_id()).map_err(|error| unpaired(&error))?;
+        let paired = pairing::pair(&open, transcript.messages.clone(), || self.new_call_id())
+            .map_err(|error| unpaired(&error))?;
         let messages = paired.messages;
         let hashes = hashes(namespace, start.as_ref(), &cuts, &messages);
         let cuts = Cuts { cuts, hashes };
@@ -170,7 +178,7 @@ impl App {
         let ids: Vec<String> = recorded.iter().map(|exchange| exchange.id.to_string()).collect();
         let matched = known.matched.len();
         let at = moved.as_ref().map_or("", |(thread, _, _)| thread.id.as_str());
-        self.remember(&mut changes, repeat, &format!("{matched} {at}\n{}", ids.join("\n")));
+        self.remember(&mut changes, repeat, "record", &format!("{matched} {at}\n{}", ids.join("\n")));
         match self.ledger.commit(namespace, &changes).await.map_err(store_fault)? {
             Ok(()) => {}
             Err(lost) => return self.lost(namespace, transcript, lost).await,
@@ -180,7 +188,12 @@ impl App {
         Ok(Some(Recorded { exchanges: recorded, ignored_facts, thread, replayed: false }))
     }
 
-    async fn lost(&self, namespace: &Namespace, transcript: &Transcript, lost: Lost) -> Result<Option<Recorded>, Fault> {
+    async fn lost(
+        &self,
+        namespace: &Namespace,
+        transcript: &Transcript,
+        lost: Lost,
+    ) -> Result<Option<Recorded>, Fault> {
         match lost {
             Lost::HeadMoved(id) => match &transcript.thread {
                 Some(TranscriptThread::Existing(at)) if at.expected != Expected::Any => {
@@ -199,6 +212,7 @@ impl App {
                 Err(Fault::new(Reason::RequestIdConflict, message).with("request_id", id))
             }
             Lost::ThreadChanged(_) => Ok(None),
+            Lost::ExchangeExists(id) | Lost::ParentMissing(id) => Err(super::misplaced(id)),
         }
     }
 
@@ -214,13 +228,15 @@ impl App {
         let matched: usize = matched.parse().unwrap_or_default();
         let mut exchanges = Vec::new();
         for (index, (line, cut)) in lines.zip(cuts).enumerate() {
-            let id: ExchangeId = line.parse().map_err(|_| Fault::new(Reason::StoreCorrupt, "a remembered record names no exchange"))?;
+            let id: ExchangeId =
+                line.parse().map_err(|_| Fault::new(Reason::StoreCorrupt, "a remembered record names no exchange"))?;
             let run_id = self.parent(&caller.namespace, id).await?.exchange.run_id;
             exchanges.push(RecordedExchange { id, run_id, message_index: cut.assistant, matched: index < matched });
         }
-        let ignored = cuts.iter().take(matched).filter_map(|cut| {
-            transcript.facts.get(&cut.assistant).map(|facts| (cut.assistant, fields(facts)))
-        });
+        let ignored = cuts
+            .iter()
+            .take(matched)
+            .filter_map(|cut| transcript.facts.get(&cut.assistant).map(|facts| (cut.assistant, fields(facts))));
         let thread = match thread {
             "" => None,
             id => self.thread_state(&caller.namespace, &crate::domain::id::ThreadId::new(id)).await?,
@@ -230,7 +246,8 @@ impl App {
 
     async fn thread_to_move(&self, namespace: &Namespace, at: &ThreadRef) -> Result<(Thread, Head, Token), Fault> {
         if let Some(busy) = self.flights.busy_with(namespace, &at.id) {
-            let message = format!("thread `{}` is busy with run `{busy}`: wait for it, or record without the thread", at.id);
+            let message =
+                format!("thread `{}` is busy with run `{busy}`: wait for it, or record without the thread", at.id);
             return Err(Fault::new(Reason::ThreadBusy, message).with("thread_id", &at.id).with("active_run_id", busy));
         }
         let (thread, head, token) = self.read_thread(namespace, &at.id).await?;
@@ -254,7 +271,10 @@ impl App {
                 None => return Err(empty_thread(&thread.id)),
             },
             (TranscriptStart::AfterHead, None) => {
-                return Err(Fault::field("after_head", "needs `existing_thread`: name the thread whose head the messages continue"));
+                return Err(Fault::field(
+                    "after_head",
+                    "needs `existing_thread`: name the thread whose head the messages continue",
+                ));
             }
         };
         Ok(Some(self.parent(namespace, id).await?))
@@ -296,7 +316,11 @@ impl App {
         let mut matched = Vec::with_capacity(low);
         let mut depth = from;
         while matched.len() < low {
-            let page = self.ledger.exchanges(namespace, &path, depth, low - matched.len(), usize::MAX).await.map_err(store_fault)?;
+            let page = self
+                .ledger
+                .exchanges(namespace, &path, depth, low - matched.len(), usize::MAX)
+                .await
+                .map_err(store_fault)?;
             if page.is_empty() {
                 return Err(Fault::new(Reason::StoreCorrupt, "a stored path has gaps: run `antiphon verify`"));
             }
@@ -359,7 +383,8 @@ impl App {
                 (None, None) => None,
             };
             new.tools.extend(facts.tools.clone());
-            let exchange = self.recorded(previous.as_ref(), own, assistant, *hash, run_id, &facts, standing, transcript);
+            let exchange =
+                self.recorded(previous.as_ref(), own, assistant, *hash, run_id, &facts, standing, transcript);
             new.add(exchange.clone(), self.clock.now(), transcript);
             previous = Some(exchange);
         }
@@ -567,11 +592,7 @@ fn hashes(namespace: &Namespace, start: Option<&Parent>, cuts: &[Cut], messages:
 }
 
 /// Which ids of the transcript's calls stand for which stored ones, at the seam between what is stored and what is new.
-fn renamed(
-    known: &Known,
-    cuts: &Cuts,
-    take: &mut impl FnMut(usize) -> Option<Message>,
-) -> Vec<(CallId, CallId)> {
+fn renamed(known: &Known, cuts: &Cuts, take: &mut impl FnMut(usize) -> Option<Message>) -> Vec<(CallId, CallId)> {
     let seam = known.matched.len().checked_sub(1).and_then(|index| cuts.cuts.get(index));
     let (Some(cut), Some(stored)) = (seam, known.matched.last()) else {
         return Vec::new();
@@ -628,7 +649,9 @@ fn fields(facts: &Facts) -> Vec<&'static str> {
 
 fn check_facts(facts: &BTreeMap<usize, Facts>, cuts: &[Cut]) -> Result<(), Fault> {
     match facts.keys().find(|index| cuts.iter().all(|cut| cut.assistant != **index)) {
-        Some(index) => Err(Fault::field("facts.message_index", format!("{index} is not the index of an assistant message"))),
+        Some(index) => {
+            Err(Fault::field("facts.message_index", format!("{index} is not the index of an assistant message")))
+        }
         None => Ok(()),
     }
 }

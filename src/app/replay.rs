@@ -47,8 +47,12 @@ impl App {
             return Err(conflict(&run.id, turn.fingerprint, run.fingerprint));
         }
         match run.state {
-            State::PendingTools | State::Completed => Ok(Stored::Outcome(Box::new(self.stored(namespace, run, None).await?))),
-            State::Failed | State::Cancelled | State::Interrupted if turn.retry => Ok(Stored::Open(Box::new(run), token)),
+            State::PendingTools | State::Completed => {
+                Ok(Stored::Outcome(Box::new(self.stored(namespace, run, None).await?)))
+            }
+            State::Failed | State::Cancelled | State::Interrupted if turn.retry => {
+                Ok(Stored::Open(Box::new(run), token))
+            }
             State::Failed | State::Cancelled | State::Interrupted => Err(recorded(&run)),
             State::Queued | State::Running => Err(Fault::new(Reason::Internal, "a run at work is not in flight")),
         }
@@ -63,7 +67,9 @@ impl App {
         calling: ExchangeId,
     ) -> Result<Stored, Fault> {
         match run.steps.iter().find(|step| step.calling == calling) {
-            Some(step) if step.fingerprint != turn.fingerprint => Err(conflict(&run.id, turn.fingerprint, step.fingerprint)),
+            Some(step) if step.fingerprint != turn.fingerprint => {
+                Err(conflict(&run.id, turn.fingerprint, step.fingerprint))
+            }
             Some(step) => match step.exchange {
                 Some(exchange) => Ok(Stored::Outcome(Box::new(self.stored(namespace, run, Some(exchange)).await?))),
                 None if turn.retry => Ok(Stored::Open(Box::new(run), token)),
@@ -129,7 +135,8 @@ impl App {
 
 /// The id was used with another request.
 pub(super) fn conflict(run_id: &RunId, asked: Hash, stored: Hash) -> Fault {
-    let message = format!("run id `{run_id}` was used with another request: repeat that one unchanged, or take a new id");
+    let message =
+        format!("run id `{run_id}` was used with another request: repeat that one unchanged, or take a new id");
     Fault::new(Reason::RunIdConflict, message)
         .with("run_id", run_id)
         .with("fingerprint", asked)

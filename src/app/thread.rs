@@ -127,7 +127,7 @@ impl App {
         let head = Head { updated_at: thread.created_at, ..head };
         let mut changes = Changes::new();
         changes.create_thread(&thread, &head);
-        self.remember(&mut changes, repeat, thread.id.as_str());
+        self.remember(&mut changes, repeat, "thread", thread.id.as_str());
         self.commit_thread(namespace, &changes).await?;
         self.get_thread(caller, &thread.id).await
     }
@@ -144,13 +144,18 @@ impl App {
     }
 
     /// A thread with its head and what it waits for, if it is there.
-    pub(super) async fn thread_state(&self, namespace: &Namespace, id: &ThreadId) -> Result<Option<ThreadState>, Fault> {
+    pub(super) async fn thread_state(
+        &self,
+        namespace: &Namespace,
+        id: &ThreadId,
+    ) -> Result<Option<ThreadState>, Fault> {
         let thread = self.ledger.thread(namespace, id).await.map_err(store_fault)?;
         let head = self.ledger.head(namespace, id).await.map_err(store_fault)?;
         let (Some((thread, _)), Some((head, _))) = (thread, head) else {
             return Ok(None);
         };
-        let pending = self.pending(namespace, &head).await?.map(|(_, exchange, run)| (run.map(|(run, _)| run.id), exchange));
+        let pending =
+            self.pending(namespace, &head).await?.map(|(_, exchange, run)| (run.map(|(run, _)| run.id), exchange));
         Ok(Some(ThreadState { thread, head, pending }))
     }
 
@@ -221,7 +226,7 @@ impl App {
         };
         let mut changes = Changes::new();
         changes.replace_thread(&thread, &token);
-        self.remember(&mut changes, repeat, thread.id.as_str());
+        self.remember(&mut changes, repeat, "thread", thread.id.as_str());
         self.commit_thread(namespace, &changes).await?;
         self.get_thread(caller, id).await
     }
@@ -250,7 +255,7 @@ impl App {
         let (_, _, head) = self.read_thread(namespace, id).await?;
         let mut changes = Changes::new();
         changes.delete_thread(id, &token, &head);
-        self.remember(&mut changes, repeat, id.as_str());
+        self.remember(&mut changes, repeat, "thread", id.as_str());
         self.commit_thread(namespace, &changes).await
     }
 
@@ -282,6 +287,7 @@ impl App {
                 let message = format!("request id `{id}` is used by another call at this moment: repeat this one");
                 Err(Fault::new(Reason::RequestIdConflict, message).with("request_id", id))
             }
+            Err(Lost::ExchangeExists(id) | Lost::ParentMissing(id)) => Err(super::misplaced(id)),
             Err(Lost::RunExists(id) | Lost::RunChanged(id)) => {
                 Err(Fault::new(Reason::Internal, format!("run `{id}` is in the way of a change of threads")))
             }
@@ -297,7 +303,8 @@ impl App {
             return Ok(None);
         };
         if remembered.fingerprint != repeat.fingerprint {
-            let message = format!("request id `{id}` was used with another request: repeat that one unchanged, or take a new id");
+            let message =
+                format!("request id `{id}` was used with another request: repeat that one unchanged, or take a new id");
             return Err(Fault::new(Reason::RequestIdConflict, message)
                 .with("request_id", id)
                 .with("fingerprint", repeat.fingerprint)
@@ -306,10 +313,18 @@ impl App {
         Ok(Some(String::from_utf8_lossy(&remembered.result).into_owned()))
     }
 
-    pub(super) fn remember(&self, changes: &mut Changes, repeat: &Repeatable, result: &str) {
+    pub(super) fn remember(&self, changes: &mut Changes, repeat: &Repeatable, kind: &str, result: &str) {
         if let Some(id) = &repeat.request_id {
             let result = bytes::Bytes::copy_from_slice(result.as_bytes());
-            changes.remember(id, Remembered { fingerprint: repeat.fingerprint, result });
+            changes.remember(
+                id,
+                &Remembered {
+                    kind: kind.to_owned(),
+                    fingerprint: repeat.fingerprint,
+                    result,
+                    done_at: self.clock.now(),
+                },
+            );
         }
     }
 

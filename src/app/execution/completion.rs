@@ -2,7 +2,7 @@
 
 use crate::domain::content::Hasher;
 use crate::domain::exchange::{Exchange, Origin};
-use crate::domain::fault::{Fault, Reason};
+use crate::domain::fault::Fault;
 use crate::domain::id::{CallId, Moment, Namespace};
 use crate::domain::run::{Run, State, StopReason};
 use crate::domain::thread::{Expected, Head};
@@ -36,7 +36,7 @@ impl App {
                 match &prefix.replaces {
                     Some(token) => changes.replace_run(&prefix.run, token),
                     None => changes.create_run(&prefix.run),
-                }
+                };
                 changes.tool_set(&prefix.tools);
                 changes.append(vec![prefix.exchange.clone(), exchange.clone()], after);
             }
@@ -104,8 +104,12 @@ impl App {
             parent.iter().flat_map(|parent| parent.assistant.tool_calls()).map(|call| call.call_id.clone()).collect();
         let answer = &finished.answer;
         let messages = finished.plan.messages.clone();
-        let content_hash =
-            Hasher::new(namespace).exchange(parent.map(|parent| &parent.content_hash), &open, &messages, &answer.assistant);
+        let content_hash = Hasher::new(namespace).exchange(
+            parent.map(|parent| &parent.content_hash),
+            &open,
+            &messages,
+            &answer.assistant,
+        );
         // Within a run, later exchanges continue what the first one did.
         let (continues, continues_run) = match (finished.calling, parent) {
             (Some(_), Some(parent)) => (parent.continues, parent.continues_run.clone()),
