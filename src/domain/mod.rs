@@ -10,6 +10,7 @@ pub mod message;
 pub mod pairing;
 pub mod run;
 pub mod settings;
+pub mod source;
 pub mod thread;
 pub mod tool;
 pub mod transcript;

@@ -2,11 +2,22 @@
 //! inside namespaces, written in guarded, atomic, durable groups; the records and their layout stand
 //! on it in the noun files. It must not know models, prompts, providers, gRPC or what a turn is for.
 
+pub mod layout;
+pub mod ledger;
+pub mod sled;
+pub mod verify;
+
+mod record;
+
+#[cfg(test)]
+pub(crate) mod memory;
+
 use std::ops::Bound;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
 
+pub use self::ledger::{Changes, Ledger, Lost, Remembered, Token};
 pub use crate::domain::id::Namespace;
 
 /// A key inside a namespace. No key is a proper prefix of another (every kind of record has keys of one

@@ -14,6 +14,11 @@ use crate::domain::settings::{Contract, Parameters, ToolChoice, Warning};
 use crate::domain::tool::Tool;
 use crate::domain::usage::Usage;
 
+mod limits;
+pub mod scripted;
+
+pub use limits::{Limits, Retry};
+
 /// One logical call, complete: what a backend encodes. Holds no credential.
 #[derive(Clone, Debug)]
 pub struct Call {
