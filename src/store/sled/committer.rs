@@ -97,7 +97,7 @@ pub(super) struct Committer {
 
 impl Committer {
     /// Works until the store is closed or every handle to it is gone.
-    pub(super) fn run(mut self) {
+    pub(super) fn run(&mut self) {
         while let Some(order) = self.orders.blocking_recv() {
             let group = self.gather(order);
             self.settle(group);
@@ -127,7 +127,10 @@ impl Committer {
     }
 
     fn settle(&self, group: Vec<Job>) {
-        if group.is_empty() {
+        if let Some(reason) = self.shared.failure() {
+            for job in group {
+                job.answer.send(Err(Error::ReadOnly(reason.clone()))).ok();
+            }
             return;
         }
         let (mut writes, answers): (Vec<_>, Vec<_>) = group.into_iter().map(|job| (job.write, job.answer)).unzip();
@@ -149,9 +152,6 @@ impl Committer {
     }
 
     fn make_durable(&self, round: Round<'_>) -> Result<(), Error> {
-        if let Some(reason) = self.shared.failure() {
-            return Err(Error::ReadOnly(reason));
-        }
         let Some(change) = round.finish() else {
             // Only refusals and writes that change nothing: every value they rest on was durable before.
             return Ok(());
