@@ -11,4 +11,9 @@
 //!  domain   values and rules
 //! ```
 
+pub mod app;
+pub mod domain;
+pub mod engine;
+pub mod grpc;
+pub mod ops;
 pub mod store;

@@ -2,38 +2,23 @@
 //! inside namespaces, written in guarded, atomic, durable groups; the records and their layout stand
 //! on it in the noun files. It must not know models, prompts, providers, gRPC or what a turn is for.
 
-use std::fmt;
+pub mod layout;
+pub mod ledger;
+pub mod sled;
+pub mod verify;
+
+mod record;
+
+#[cfg(test)]
+pub(crate) mod memory;
+
 use std::ops::Bound;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
 
-pub mod sled;
-
-/// An isolation boundary. It is the first part of every key on disk, so that nothing can be reached
-/// or probed for from another one.
-///
-/// 1 to 63 characters of `a-z`, `0-9`, `-` and `_`; the domain checks the form before it gets here.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Namespace(String);
-
-impl Namespace {
-    /// Wraps a name that was checked already.
-    pub fn new(name: impl Into<String>) -> Self {
-        Self(name.into())
-    }
-
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Namespace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+pub use self::ledger::{Changes, Ledger, Lost, Remembered, Token};
+pub use crate::domain::id::Namespace;
 
 /// A key inside a namespace. No key is a proper prefix of another (every kind of record has keys of one
 /// shape, with fixed widths or terminators), so a store may append a suffix of its own.

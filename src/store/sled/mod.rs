@@ -33,6 +33,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use self::committer::{Committer, Job, Order, Prepared};
 use self::fault::Fault;
 use self::files::Files;
+pub use self::open::FORMAT;
 use self::open::{Hold, Opened};
 use self::view::{Scan, Short, View};
 use super::{Commit, Error, Health, Key, Namespace, Range, Stats, Store, Write};

@@ -27,7 +27,7 @@ use super::{Config, Place};
 use crate::store::Error;
 
 /// Version of everything this store lays down: key layout, chunks, directory.
-pub(super) const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 /// How long files may still be held by engine threads of a store that this process closed just before.
 const RELEASE_WITHIN: Duration = Duration::from_secs(1);

@@ -1,0 +1,572 @@
+//! One run from claim to completion: a task of its own that its callers watch (rules 7, 8, 16). It must not know which verb asked or how the
+//! answer is sent.
+
+use std::sync::Arc;
+
+use crate::domain::exchange::Exchange;
+use crate::domain::fault::{Fault, Reason};
+use crate::domain::id::{ExchangeId, Namespace, RunId};
+use crate::domain::message::Message;
+use crate::domain::pairing;
+use crate::domain::run::{AttemptKind, Observation, Run, State, Step};
+use crate::domain::settings::Warning;
+use crate::domain::thread::{Expected, Head};
+use crate::engine::backend::Delta;
+use crate::engine::{Context, Events, Executed, Execution, Permit, Plan};
+use crate::store::ledger::{Changes, Lost, Token};
+
+use super::base::{Parent, Start, StartThread, head_moved, unanswered};
+use super::flight::{Entered, Event, Flight, Watcher};
+use super::replay::{Stored, conflict};
+use super::turn::{Base, Input, Outcome, Turn};
+use super::{App, Caller, store_fault};
+
+mod completion;
+
+/// How often a claim is tried again when a thread without an expected head moved in between.
+const CLAIM_TRIES: usize = 8;
+
+/// A turn with all that was decided before its claim.
+struct Prepared {
+    start: Start,
+    plan: Plan,
+    history: Vec<Message>,
+    /// The run on record that is opened again or goes on.
+    opens: Option<(Run, Token)>,
+    /// The exchange whose calls it answers, when it goes on with a run.
+    calling: Option<ExchangeId>,
+}
+
+/// A run that was claimed.
+struct Claimed {
+    run: Run,
+    token: Token,
+    thread: Option<(crate::domain::thread::Thread, Head, Token)>,
+}
+
+impl App {
+    /// Starts a turn, or joins the run of its id, and gives a watcher of it.
+    ///
+    /// # Errors
+    /// When the server takes no work, or the id is in flight with another request.
+    pub async fn start_turn(self: &Arc<Self>, caller: Caller, turn: Turn) -> Result<Watcher, Fault> {
+        if self.is_draining() {
+            self.accept_work()?;
+        }
+        let (calling, run_id) = self.identify(&caller.namespace, &turn).await?;
+        let key = (caller.namespace.clone(), run_id.clone());
+        let entered = self.flights.enter(&key, self.limits.max_runs, || {
+            Flight::new(run_id.clone(), turn.fingerprint, turn.on_disconnect, self.flights.interrupt())
+        });
+        match entered {
+            Entered::Follow(flight) if flight.fingerprint == turn.fingerprint => Ok(flight.watch(true)),
+            Entered::Follow(flight) => Err(conflict(&run_id, turn.fingerprint, flight.fingerprint)),
+            Entered::Full => {
+                let message = format!("{} runs are at work, which is the limit: wait a moment", self.limits.max_runs);
+                Err(Fault::new(Reason::LimitExceeded, message)
+                    .with("limit", "max_runs")
+                    .with("max", self.limits.max_runs)
+                    .retry_after(1_000))
+            }
+            Entered::Lead(flight) => {
+                let watcher = flight.watch(false);
+                let landing = Landing { app: Arc::clone(self), flight: Arc::clone(&flight), key };
+                // Joined by `Flights::landed`, which the drain waits for.
+                tokio::spawn(async move {
+                    let result = landing.app.fly(&landing.flight, &caller, turn, calling).await;
+                    landing.flight.land(result);
+                });
+                Ok(watcher)
+            }
+        }
+    }
+
+    /// The run of a turn: one that waits for these results, or the caller's, or a new one.
+    async fn identify(&self, namespace: &Namespace, turn: &Turn) -> Result<(Option<ExchangeId>, RunId), Fault> {
+        let own = || turn.run_id.clone().unwrap_or_else(|| self.new_run_id());
+        let Input::Results(_) = &turn.input else {
+            return Ok((None, own()));
+        };
+        let calling = match &turn.base {
+            Base::Exchange(id) => Some(self.parent(namespace, *id).await?.exchange),
+            Base::Thread(at) => {
+                let (_, head, _) = self.read_thread(namespace, &at.id).await?;
+                if let Some(step) = self.answered_step(namespace, &head, turn).await? {
+                    return Ok(step);
+                }
+                self.pending(namespace, &head).await?.map(|(_, exchange, _)| exchange)
+            }
+            Base::Root | Base::NewThread(_) | Base::EmptyThread(_) | Base::Uncaptured(_) | Base::Fork(_) => None,
+        };
+        let Some(calling) = calling else {
+            return Ok((None, own()));
+        };
+        let Some(run_id) = calling.run_id.clone().filter(|run| turn.run_id.as_ref().is_none_or(|asked| asked == run))
+        else {
+            return Ok((None, own()));
+        };
+        let run = self.ledger.run(namespace, &run_id).await.map_err(store_fault)?;
+        let goes_on = run.is_some_and(|(run, _)| {
+            run.steps.iter().any(|step| step.calling == calling.id)
+                || (run.state == State::PendingTools && run.exchange == Some(calling.id))
+        });
+        Ok(if goes_on { (Some(calling.id), run_id) } else { (None, own()) })
+    }
+
+    /// A step of a thread's last runs that had exactly these results: the call is a repetition.
+    async fn answered_step(
+        &self,
+        namespace: &Namespace,
+        head: &Head,
+        turn: &Turn,
+    ) -> Result<Option<(Option<ExchangeId>, RunId)>, Fault> {
+        for run_id in head.active_run.iter().chain(&head.run_id) {
+            let Some((run, _)) = self.ledger.run(namespace, run_id).await.map_err(store_fault)? else {
+                continue;
+            };
+            if let Some(step) = run.steps.iter().find(|step| step.fingerprint == turn.fingerprint) {
+                return Ok(Some((Some(step.calling), run_id.clone())));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn fly(
+        &self,
+        flight: &Arc<Flight>,
+        caller: &Caller,
+        turn: Turn,
+        calling: Option<ExchangeId>,
+    ) -> Result<Outcome, Fault> {
+        let namespace = &caller.namespace;
+        for _ in 0..CLAIM_TRIES {
+            let opens = match self.look_up(namespace, &flight.run_id, &turn, calling).await? {
+                Stored::Outcome(outcome) => return Ok(*outcome),
+                Stored::Open(run, token) => Some((*run, token)),
+                Stored::Nothing => None,
+            };
+            self.accept_work()?;
+            if let (Some((run, token)), None) = (&opens, calling)
+                && run.exchange.is_some()
+            {
+                return self.reopen(namespace, run.clone(), token).await;
+            }
+            let prepared = self.prepare(caller, &turn, &flight.run_id, opens, calling).await?;
+            let permit = tokio::select! {
+                permit = self.engine.admit(&prepared.plan) => permit?,
+                () = flight.cancel.cancelled() => return Err(flight.end(cancelled(&flight.run_id))),
+            };
+            match self.claim(namespace, flight, &turn, &prepared).await? {
+                Some(claimed) => {
+                    flight.tell(Event::Claimed);
+                    return self.execute(flight, caller, turn, prepared, claimed, permit).await;
+                }
+                None => continue,
+            }
+        }
+        let message =
+            "the thread moved again and again while the turn was to start: call again, or name an expected head";
+        Err(Fault::new(Reason::HeadMoved, message).retry_after(100))
+    }
+
+    /// A run that failed after some of its exchanges goes on from the last: it waits for results again.
+    async fn reopen(&self, namespace: &Namespace, run: Run, token: &Token) -> Result<Outcome, Fault> {
+        let run = Run {
+            state: State::PendingTools,
+            attempt: run.attempt.saturating_add(1),
+            failure: None,
+            updated_at: self.clock.now(),
+            // The step that failed brought nothing, so the results may come anew.
+            steps: run.steps.iter().filter(|step| step.exchange.is_some()).cloned().collect(),
+            ..run
+        };
+        let mut changes = Changes::new();
+        changes.replace_run(&run, token);
+        match self.ledger.commit(namespace, &changes).await.map_err(store_fault)? {
+            Ok(()) => Ok(Outcome { replayed: false, ..self.stored(namespace, run, None).await? }),
+            Err(_) => Err(changed_meanwhile()),
+        }
+    }
+
+    /// Everything that can be decided before admission, so that what is refused leaves the id free.
+    async fn prepare(
+        &self,
+        caller: &Caller,
+        turn: &Turn,
+        run_id: &RunId,
+        opens: Option<(Run, Token)>,
+        calling: Option<ExchangeId>,
+    ) -> Result<Prepared, Fault> {
+        let namespace = &caller.namespace;
+        let start = match calling {
+            Some(calling) => {
+                self.start_step(namespace, turn, run_id, calling, opens.as_ref().map(|(run, _)| run)).await?
+            }
+            None => self.resolve_base(namespace, turn, run_id).await?,
+        };
+        let mut plan = self.plan(namespace, turn, &start).await?;
+        if turn.capture && turn.run_id.is_none() && calling.is_none() {
+            // A person's answer comes late, to a run that its caller must be able to name (S3-28).
+            if let Some(tool) = plan.offer.offered.tools.iter().find(|tool| tool.requires_human) {
+                let message = format!(
+                    "tool `{}` needs a person: give the request a `run_id`, so that the answer finds it",
+                    tool.name
+                );
+                return Err(Fault::new(Reason::RunIdRequired, message).with("tool", &tool.name));
+            }
+        }
+        let mut own = Vec::new();
+        own.extend(start.interruption.clone());
+        own.append(&mut plan.messages);
+        let paired = pairing::pair(&start.open_calls(), own, || self.new_call_id())
+            .map_err(|error| pairing_fault(&error, turn, &start))?;
+        if !paired.open.is_empty()
+            || paired.messages.last().is_some_and(|last| last.role == crate::domain::message::Role::Assistant)
+        {
+            return Err(Fault::field(
+                "request.messages",
+                "must not end with an assistant message: Record stores answers",
+            ));
+        }
+        plan.messages = paired.messages;
+        let history = match &start.parent {
+            Some(parent) => self.history_of(namespace, parent).await?,
+            None => Vec::new(),
+        };
+        Ok(Prepared { start, plan, history, opens, calling })
+    }
+
+    async fn start_step(
+        &self,
+        namespace: &Namespace,
+        turn: &Turn,
+        run_id: &RunId,
+        calling: ExchangeId,
+        run: Option<&Run>,
+    ) -> Result<Start, Fault> {
+        let parent = self.parent(namespace, calling).await?;
+        let mut start = Start {
+            parent: Some(parent),
+            prefix: None,
+            thread: None,
+            interruption: None,
+            given_up: None,
+            occupied: None,
+        };
+        if let Some(id) = run.and_then(|run| run.thread_id.as_ref()) {
+            start.occupied = Some(self.flights.occupy(namespace, id, run_id).map_err(|busy| {
+                let message = format!("thread `{id}` is busy with run `{busy}`: wait for it, or cancel it");
+                Fault::new(Reason::ThreadBusy, message).with("thread_id", id).with("active_run_id", busy)
+            })?);
+            let (thread, head, token) = self.read_thread(namespace, id).await?;
+            if let Base::Thread(at) = &turn.base
+                && !at.expected.holds(head.exchange)
+            {
+                return Err(head_moved(id, at.expected, &head));
+            }
+            // A newer run may have gone on from the head since; then the thread is no longer this run's to move.
+            if head.active_run.as_ref() == Some(run_id) {
+                start.thread = Some(StartThread::Move(thread, head, token));
+            }
+        }
+        Ok(start)
+    }
+
+    async fn plan(&self, namespace: &Namespace, turn: &Turn, start: &Start) -> Result<Plan, Fault> {
+        match &turn.input {
+            Input::Request(asked) => {
+                let inherited = match (&start.parent, &start.prefix) {
+                    (_, Some(prefix)) => Some(prefix.tools.clone()),
+                    (Some(parent), None) => {
+                        Some(self.ledger.tool_set(namespace, parent.exchange.standing).await.map_err(store_fault)?)
+                    }
+                    (None, None) => None,
+                };
+                let context = Context {
+                    thread: start.thread.as_ref().map(|thread| thread.thread().defaults.clone()),
+                    inherited_tools: inherited,
+                    at_root: start.parent.is_none(),
+                };
+                self.engine.resolve((**asked).clone(), context)
+            }
+            Input::Results(results) => {
+                let calling = match &start.parent {
+                    Some(parent) if parent.exchange.is_pending() => &parent.exchange,
+                    Some(parent) => return Err(nothing_pending(Some(parent.exchange.id))),
+                    None => return Err(nothing_pending(None)),
+                };
+                let calling = self.detailed(namespace, calling.clone()).await?;
+                let offer = crate::domain::tool::Offer { offered: calling.offered, standing: calling.standing };
+                self.engine.resume(calling.exchange.settings, offer, vec![results.clone()])
+            }
+        }
+    }
+
+    /// The whole history that ends with an exchange.
+    pub(super) async fn history_of(&self, namespace: &Namespace, parent: &Parent) -> Result<Vec<Message>, Fault> {
+        let max = self.limits.max_history_exchanges;
+        if parent.exchange.depth >= max {
+            let message = format!(
+                "the history has {} exchanges, the limit is {max}: start a new one with a summary",
+                parent.exchange.depth
+            );
+            return Err(Fault::new(Reason::LimitExceeded, message)
+                .with("limit", "max_history_exchanges")
+                .with("max", max)
+                .with("value", parent.exchange.depth));
+        }
+        let exchanges = match parent.place {
+            Some(place) => self.ledger.history(namespace, place).await.map_err(store_fault)?,
+            None => vec![parent.exchange.clone()],
+        };
+        let mut messages = Vec::new();
+        for exchange in exchanges {
+            messages.extend(exchange.messages);
+            messages.push(exchange.assistant);
+        }
+        Ok(messages)
+    }
+
+    /// The one durable write before the provider is called. Absent when a thread moved and the caller expected no certain head.
+    async fn claim(
+        &self,
+        namespace: &Namespace,
+        flight: &Flight,
+        turn: &Turn,
+        prepared: &Prepared,
+    ) -> Result<Option<Claimed>, Fault> {
+        let now = self.clock.now();
+        let start = &prepared.start;
+        let run = claimed_run(&self.owner, now, flight, turn, prepared);
+        let mut changes = Changes::new();
+        let token = match &prepared.opens {
+            Some((_, token)) => changes.replace_run(&run, token),
+            None => changes.create_run(&run),
+        };
+        if let Some((given_up, token)) = &start.given_up {
+            let failure = Some(cancelled(&given_up.id));
+            changes.replace_run(&Run { state: State::Cancelled, failure, updated_at: now, ..given_up.clone() }, token);
+        }
+        let thread = start.thread.as_ref().map(|thread| {
+            let before = thread.head().clone();
+            let sequence = before.sequence.saturating_add(1);
+            let head = Head { active_run: Some(run.id.clone()), sequence, updated_at: now, ..before };
+            let token = match thread {
+                StartThread::Create(thread, _) => changes.create_thread(thread, &head).1,
+                StartThread::Move(thread, _, token) => changes.replace_head(&thread.id, &head, token),
+            };
+            (thread.thread().clone(), head, token)
+        });
+        match self.ledger.commit(namespace, &changes).await.map_err(store_fault)? {
+            Ok(()) => {}
+            Err(Lost::ThreadExists(id)) => return Err(super::thread::exists(&id)),
+            Err(Lost::HeadMoved(id)) => {
+                if let Base::Thread(at) | Base::EmptyThread(at) = &turn.base
+                    && at.expected != Expected::Any
+                {
+                    let (_, head, _) = self.read_thread(namespace, &id).await?;
+                    return Err(head_moved(&id, at.expected, &head));
+                }
+                return Ok(None);
+            }
+            Err(_) => return Ok(None),
+        }
+        Ok(Some(Claimed { run, token, thread }))
+    }
+
+    async fn execute(
+        &self,
+        flight: &Arc<Flight>,
+        caller: &Caller,
+        turn: Turn,
+        prepared: Prepared,
+        claimed: Claimed,
+        permit: Permit,
+    ) -> Result<Outcome, Fault> {
+        let namespace = &caller.namespace;
+        let Prepared { start, plan, history, calling, .. } = prepared;
+        let prefix = history.len();
+        let rendered = if turn.capture { Vec::new() } else { history.iter().chain(&plan.messages).cloned().collect() };
+        let execution = Execution {
+            history,
+            stream: turn.stream,
+            credential: caller.credential.clone(),
+            first_number: u32::try_from(claimed.run.observations.len()).unwrap_or(u32::MAX),
+            deadline: None,
+            cancel: Some(flight.cancel.clone()),
+        };
+        let executed = self.engine.execute(&plan, &permit, execution, &mut Teller(flight)).await;
+        drop(permit);
+        let Executed { observations, outcome } = executed;
+        let answer = match outcome {
+            Ok(answer) => answer,
+            Err(fault) => {
+                let fault = flight.end(fault);
+                return Err(self.fail(namespace, claimed, observations, fault).await?);
+            }
+        };
+        let finished = Finished { turn, start, plan, calling, observations, answer, rendered, prefix };
+        self.complete(namespace, claimed, finished).await
+    }
+
+    /// Records why a run did not complete; gives back what the caller is told.
+    async fn fail(
+        &self,
+        namespace: &Namespace,
+        claimed: Claimed,
+        observations: Vec<Observation>,
+        fault: Fault,
+    ) -> Result<Fault, Fault> {
+        let now = self.clock.now();
+        let state = match fault.reason {
+            Reason::RunCancelled => State::Cancelled,
+            Reason::RunInterrupted => State::Interrupted,
+            _ => State::Failed,
+        };
+        let mut run = claimed.run;
+        run.observations.extend(observations);
+        let run = Run { state, failure: Some(fault.clone()), owner: String::new(), updated_at: now, ..run };
+        let mut changes = Changes::new();
+        changes.replace_run(&run, &claimed.token);
+        if let (State::Cancelled, Some((thread, head, token))) = (state, &claimed.thread) {
+            let head =
+                Head { active_run: None, sequence: head.sequence.saturating_add(1), updated_at: now, ..head.clone() };
+            changes.replace_head(&thread.id, &head, token);
+        }
+        let committed = self.ledger.commit(namespace, &changes).await.map_err(store_fault)?;
+        if committed.is_err() {
+            // Somebody moved the thread on; the run's own end is recorded all the same.
+            let mut changes = Changes::new();
+            changes.replace_run(&run, &claimed.token);
+            if self.ledger.commit(namespace, &changes).await.map_err(store_fault)?.is_err() {
+                return Err(changed_meanwhile());
+            }
+        }
+        let fault = fault.with("run_id", &run.id).with("run_state", state.word());
+        Ok(match &claimed.thread {
+            Some((thread, _, _)) => fault.with("thread_id", &thread.id),
+            None => fault,
+        })
+    }
+}
+
+/// Takes a flight out when its task ends, whatever the reason.
+struct Landing {
+    app: Arc<App>,
+    flight: Arc<Flight>,
+    key: (Namespace, RunId),
+}
+
+impl Drop for Landing {
+    fn drop(&mut self) {
+        // Counts only when the task ended without a result, that is, by a panic.
+        self.flight
+            .land(Err(Fault::new(Reason::Internal, "the run ended by a fault of this server; the log has more")));
+        self.app.flights.leave(&self.key);
+    }
+}
+
+/// What a run that was executed has, before it is kept.
+pub(super) struct Finished {
+    pub(super) turn: Turn,
+    pub(super) start: Start,
+    pub(super) plan: Plan,
+    pub(super) calling: Option<ExchangeId>,
+    pub(super) observations: Vec<Observation>,
+    pub(super) answer: crate::engine::Answer,
+    pub(super) rendered: Vec<Message>,
+    pub(super) prefix: usize,
+}
+
+/// Passes what comes from the engine on to the watchers.
+pub(super) struct Teller<'a, T>(pub(super) &'a Flight<T>);
+
+impl<T: Send + Sync> Events for Teller<'_, T> {
+    fn attempt(&mut self, number: u32, kind: AttemptKind, backend_id: &str, model: &str) {
+        self.0.tell(Event::Attempt { number, kind, backend_id: backend_id.to_owned(), model: model.to_owned() });
+    }
+
+    fn delta(&mut self, delta: Delta) {
+        self.0.tell(Event::Delta(delta));
+    }
+
+    fn warning(&mut self, warning: &Warning) {
+        self.0.tell(Event::Warning(warning.clone()));
+    }
+}
+
+fn claimed_run(owner: &str, now: crate::domain::id::Moment, flight: &Flight, turn: &Turn, prepared: &Prepared) -> Run {
+    let parent = prepared.start.parent.as_ref().map(|parent| parent.exchange.id);
+    let run = match &prepared.opens {
+        Some((run, _)) => {
+            let again = run.state.is_retryable();
+            Run { attempt: run.attempt.saturating_add(u32::from(again)), ..run.clone() }
+        }
+        None => Run {
+            id: flight.run_id.clone(),
+            state: State::Running,
+            captured: turn.capture,
+            exchange: None,
+            exchange_count: 0,
+            from: parent,
+            thread_id: prepared.start.thread.as_ref().map(|thread| thread.thread().id.clone()),
+            attempt: 1,
+            fingerprint: turn.fingerprint,
+            steps: Vec::new(),
+            owner: String::new(),
+            observations: Vec::new(),
+            failure: None,
+            stop_reason: None,
+            labels: turn.labels.clone(),
+            created_at: now,
+            updated_at: now,
+        },
+    };
+    let mut steps = run.steps;
+    if let Some(calling) = prepared.calling {
+        steps.retain(|step| step.calling != calling);
+        steps.push(Step { calling, fingerprint: turn.fingerprint, exchange: None });
+    }
+    Run { state: State::Running, owner: owner.to_owned(), failure: None, steps, updated_at: now, ..run }
+}
+
+/// The run was cancelled.
+pub(super) fn cancelled(run_id: &RunId) -> Fault {
+    let message = format!("run `{run_id}` was cancelled: repeat the call with `retry` to run it again");
+    Fault::new(Reason::RunCancelled, message).with("run_id", run_id)
+}
+
+fn changed_meanwhile() -> Fault {
+    Fault::new(Reason::HeadMoved, "the run was changed by another call in the meantime: look at it and call again")
+}
+
+fn nothing_pending(exchange: Option<ExchangeId>) -> Fault {
+    let message = "no tool call waits for results here: send a request instead";
+    let fault = Fault::new(Reason::NoPendingToolCalls, message);
+    match exchange {
+        Some(id) => fault.with("exchange_id", id),
+        None => fault,
+    }
+}
+
+fn pairing_fault(error: &pairing::Error, turn: &Turn, start: &Start) -> Fault {
+    let parent = start.parent.as_ref().map(|parent| &parent.exchange);
+    pairing_refused(error, parent, matches!(turn.input, Input::Results(_)))
+}
+
+/// Calls and results do not fit.
+pub(super) fn pairing_refused(error: &pairing::Error, parent: Option<&Exchange>, results: bool) -> Fault {
+    if let (pairing::Error::Unanswered { index: 0, .. }, false, Some(parent)) = (error, results, parent) {
+        return unanswered(parent);
+    }
+    let fault = Fault::new(Reason::ToolResultsMismatch, format!("{error}: answer each call exactly once"));
+    let field = if results { "tool_results.results" } else { "request.messages" };
+    let fault = fault.at(field, error.to_string());
+    match error {
+        pairing::Error::Unanswered { call_ids, .. } => fault.with("missing", super::join(call_ids)),
+        pairing::Error::Unknown { call_id, .. } => fault.with("unknown", call_id),
+        pairing::Error::Duplicate { call_id, .. } | pairing::Error::SharedId { call_id, .. } => {
+            fault.with("duplicate", call_id)
+        }
+    }
+}

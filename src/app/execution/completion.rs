@@ -1,0 +1,201 @@
+//! Keeping what a run brought: exchange, run and head in one durable write. It must not call anybody.
+
+use crate::domain::content::Hasher;
+use crate::domain::exchange::{Exchange, Origin};
+use crate::domain::fault::Fault;
+use crate::domain::id::{CallId, Moment, Namespace};
+use crate::domain::run::{Run, State, StopReason};
+use crate::domain::thread::{Expected, Head};
+use crate::store::ledger::{Changes, Lost};
+
+use super::super::base::head_moved;
+use super::super::turn::{Detailed, Outcome, ThreadState, Uncaptured};
+use super::super::{App, store_fault};
+use super::{Claimed, Finished, changed_meanwhile};
+
+impl App {
+    pub(super) async fn complete(
+        &self,
+        namespace: &Namespace,
+        claimed: Claimed,
+        finished: Finished,
+    ) -> Result<Outcome, Fault> {
+        let now = self.clock.now();
+        if !finished.turn.capture {
+            return self.complete_uncaptured(namespace, claimed, finished, now).await;
+        }
+        let exchange = self.exchange_of(namespace, &claimed.run, &finished, now);
+        let run = completed_run(claimed.run.clone(), &exchange, &finished, now);
+        let mut changes = Changes::new();
+        changes.replace_run(&run, &claimed.token);
+        changes.tool_set(&finished.plan.offer.offered);
+        changes.tool_set(&finished.plan.offer.standing);
+        let after = finished.start.parent.as_ref().and_then(|parent| parent.place);
+        match &finished.start.prefix {
+            Some(prefix) => {
+                match &prefix.replaces {
+                    Some(token) => changes.replace_run(&prefix.run, token),
+                    None => changes.create_run(&prefix.run),
+                };
+                changes.tool_set(&prefix.tools);
+                changes.append(vec![prefix.exchange.clone(), exchange.clone()], after);
+            }
+            None => changes.append(vec![exchange.clone()], after),
+        }
+        let head = claimed.thread.as_ref().map(|(_, head, _)| moved_head(head, &exchange, &run, now));
+        let mut with_head = changes.clone();
+        if let (Some((thread, _, token)), Some(head)) = (&claimed.thread, &head) {
+            with_head.replace_head(&thread.id, head, token);
+        }
+        match self.ledger.commit(namespace, &with_head).await.map_err(store_fault)? {
+            Ok(()) => {}
+            Err(Lost::HeadMoved(id)) => {
+                // The loser of a race keeps what it has: only the head is not moved (rule 6).
+                if self.ledger.commit(namespace, &changes).await.map_err(store_fault)?.is_err() {
+                    return Err(changed_meanwhile());
+                }
+                let (_, current, _) = self.read_thread(namespace, &id).await?;
+                let expected = claimed.thread.as_ref().and_then(|(_, head, _)| head.exchange);
+                let expected = expected.map_or(Expected::Empty, Expected::Exchange);
+                return Err(head_moved(&id, expected, &current)
+                    .with("exchange_id", exchange.id)
+                    .with("run_id", &run.id)
+                    .with("run_state", run.state.word()));
+            }
+            Err(_) => return Err(changed_meanwhile()),
+        }
+        let thread = match (claimed.thread, head) {
+            (Some((thread, _, _)), Some(head)) => {
+                let pending = exchange.is_pending().then(|| (Some(run.id.clone()), exchange.clone()));
+                Some(ThreadState { thread, head, pending })
+            }
+            _ => None,
+        };
+        let offer = finished.plan.offer;
+        let exchange = Detailed { exchange, offered: offer.offered, standing: offer.standing };
+        Ok(Outcome { run, exchange: Some(exchange), thread, answer: None, replayed: false })
+    }
+
+    async fn complete_uncaptured(
+        &self,
+        namespace: &Namespace,
+        claimed: Claimed,
+        finished: Finished,
+        now: Moment,
+    ) -> Result<Outcome, Fault> {
+        let mut run = claimed.run;
+        run.observations.extend(finished.observations.iter().cloned());
+        let stop_reason = Some(finished.answer.stop_reason);
+        // Nobody can send results to what is not kept, so tool calls end it like any other answer.
+        let run = Run { state: State::Completed, stop_reason, owner: String::new(), updated_at: now, ..run };
+        let mut changes = Changes::new();
+        changes.replace_run(&run, &claimed.token);
+        if self.ledger.commit(namespace, &changes).await.map_err(store_fault)?.is_err() {
+            return Err(changed_meanwhile());
+        }
+        let answer = finished.into_uncaptured();
+        self.remembered.put(namespace, &run.id, answer.clone());
+        Ok(Outcome { run, exchange: None, thread: None, answer: Some(answer), replayed: false })
+    }
+
+    fn exchange_of(&self, namespace: &Namespace, run: &Run, finished: &Finished, now: Moment) -> Exchange {
+        let parent = finished.start.parent.as_ref().map(|parent| &parent.exchange);
+        let open: Vec<CallId> =
+            parent.iter().flat_map(|parent| parent.assistant.tool_calls()).map(|call| call.call_id.clone()).collect();
+        let answer = &finished.answer;
+        let messages = finished.plan.messages.clone();
+        let content_hash = Hasher::new(namespace).exchange(
+            parent.map(|parent| &parent.content_hash),
+            &open,
+            &messages,
+            &answer.assistant,
+        );
+        // Within a run, later exchanges continue what the first one did.
+        let (continues, continues_run) = match (finished.calling, parent) {
+            (Some(_), Some(parent)) => (parent.continues, parent.continues_run.clone()),
+            (_, Some(parent)) => (Some(parent.id), parent.run_id.clone()),
+            (_, None) => (None, None),
+        };
+        let mut warnings = finished.plan.warnings.clone();
+        warnings.extend(answer.warnings.iter().cloned());
+        Exchange {
+            id: self.new_exchange_id(),
+            parent: parent.map(|parent| parent.id),
+            continues,
+            continues_run,
+            run_id: Some(run.id.clone()),
+            depth: parent.map_or(1, |parent| parent.depth.saturating_add(1)),
+            turn: parent.map_or(1, Exchange::next_turn),
+            thread_id: run.thread_id.clone(),
+            origin: Origin::Executed,
+            messages,
+            assistant: answer.assistant.clone(),
+            stop_reason: answer.stop_reason,
+            stop_reason_raw: answer.stop_reason_raw.clone(),
+            offered: finished.plan.offer.offered.hash(),
+            standing: finished.plan.offer.standing.hash(),
+            settings: finished.plan.settings.clone(),
+            validation: answer.validation.clone(),
+            usage: answer.usage.clone(),
+            observations: finished.observations.clone(),
+            warnings,
+            responder: answer.responder.clone(),
+            content_hash,
+            labels: run.labels.clone(),
+            created_at: now,
+        }
+    }
+}
+
+impl Finished {
+    /// What is told of an execution that nothing keeps.
+    pub(in crate::app) fn into_uncaptured(self) -> Uncaptured {
+        let mut warnings = self.plan.warnings;
+        warnings.extend(self.answer.warnings);
+        Uncaptured {
+            rendered: self.rendered,
+            prefix: self.prefix,
+            assistant: self.answer.assistant,
+            stop_reason: self.answer.stop_reason,
+            stop_reason_raw: self.answer.stop_reason_raw,
+            validation: self.answer.validation,
+            settings: self.plan.settings,
+            warnings,
+            responder: self.answer.responder,
+            offered: self.plan.offer.offered,
+        }
+    }
+}
+
+fn completed_run(mut run: Run, exchange: &Exchange, finished: &Finished, now: Moment) -> Run {
+    run.observations.extend(finished.observations.iter().cloned());
+    if let Some(step) = run.steps.iter_mut().find(|step| Some(step.calling) == finished.calling) {
+        step.exchange = Some(exchange.id);
+    }
+    let pending = exchange.is_pending();
+    Run {
+        state: if pending { State::PendingTools } else { State::Completed },
+        exchange: Some(exchange.id),
+        exchange_count: run.exchange_count.saturating_add(1),
+        stop_reason: Some(if pending { StopReason::ToolCalls } else { exchange.stop_reason }),
+        owner: String::new(),
+        updated_at: now,
+        ..run
+    }
+}
+
+/// The head after a run's exchange: it moves only when the run is over.
+fn moved_head(head: &Head, exchange: &Exchange, run: &Run, now: Moment) -> Head {
+    let sequence = head.sequence.saturating_add(1);
+    if run.state == State::PendingTools {
+        return Head { sequence, updated_at: now, ..head.clone() };
+    }
+    Head {
+        exchange: Some(exchange.id),
+        run_id: Some(run.id.clone()),
+        turn_count: exchange.turn,
+        active_run: None,
+        sequence,
+        updated_at: now,
+    }
+}

@@ -1,0 +1,433 @@
+//! Runs in flight: tasks of their own, watched by the calls that wait for them. It must not know what a run does.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::fault::{Fault, Reason};
+use crate::domain::id::{Hash, Namespace, RunId, ThreadId};
+use crate::domain::run::AttemptKind;
+use crate::domain::settings::Warning;
+use crate::engine::backend::Delta;
+
+use super::turn::{OnDisconnect, Outcome};
+
+/// Something on the way of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// It is claimed.
+    Claimed,
+    /// A provider is called: which call, what for, where, with which model.
+    Attempt {
+        /// Counted from 1 within the run.
+        number: u32,
+        /// What for.
+        kind: AttemptKind,
+        /// The backend.
+        backend_id: String,
+        /// The model.
+        model: String,
+    },
+    /// More of the answer.
+    Delta(Delta),
+    /// What the caller should know.
+    Warning(Warning),
+}
+
+/// Longest piece of text that deltas are joined into.
+const MAX_JOINED: usize = 64 * 1024;
+
+/// One run in flight. What was told so far stays here until it lands, so a slow or a late watcher costs no more memory than the answer itself.
+pub struct Flight<T = Outcome> {
+    /// The run.
+    pub run_id: RunId,
+    /// Hash of the request.
+    pub fingerprint: Hash,
+    on_disconnect: OnDisconnect,
+    watchers: AtomicUsize,
+    /// Ends the run.
+    pub cancel: CancellationToken,
+    /// The server stops, which ends every run.
+    interrupt: CancellationToken,
+    feed: Mutex<Feed<T>>,
+    changed: watch::Sender<()>,
+}
+
+struct Feed<T> {
+    events: Vec<Event>,
+    landed: Option<Result<Arc<T>, Fault>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing under these locks can panic half-way through a change.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<T> Flight<T> {
+    /// A flight that nobody watches yet. `interrupt` ends it with the server.
+    pub fn new(
+        run_id: RunId,
+        fingerprint: Hash,
+        on_disconnect: OnDisconnect,
+        interrupt: CancellationToken,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            run_id,
+            fingerprint,
+            on_disconnect,
+            watchers: AtomicUsize::new(0),
+            cancel: interrupt.child_token(),
+            interrupt,
+            feed: Mutex::new(Feed { events: Vec::new(), landed: None }),
+            changed: watch::Sender::new(()),
+        })
+    }
+
+    /// Why the run ended, when all that is known is that it was told to: by its callers, or with the server.
+    pub fn end(&self, fault: Fault) -> Fault {
+        if fault.reason == Reason::RunCancelled && self.interrupt.is_cancelled() {
+            return super::replay::interrupted(&self.run_id);
+        }
+        fault
+    }
+
+    /// Tells the watchers.
+    pub fn tell(&self, event: Event) {
+        let mut feed = lock(&self.feed);
+        let joined = match (feed.events.last_mut(), &event) {
+            (Some(Event::Delta(last)), Event::Delta(more)) => join(last, more),
+            _ => false,
+        };
+        if !joined {
+            feed.events.push(event);
+        }
+        drop(feed);
+        self.changed.send_replace(());
+    }
+
+    /// Ends it. Only the first end counts.
+    pub fn land(&self, result: Result<T, Fault>) {
+        lock(&self.feed).landed.get_or_insert(result.map(Arc::new));
+        self.changed.send_replace(());
+    }
+
+    /// A watcher from the start of the flight.
+    pub fn watch(self: &Arc<Self>, attached: bool) -> Watcher<T> {
+        self.watchers.fetch_add(1, Ordering::AcqRel);
+        Watcher { flight: Arc::clone(self), attached, event: 0, offset: 0, changed: self.changed.subscribe() }
+    }
+}
+
+fn join(last: &mut Delta, more: &Delta) -> bool {
+    let (text, more) = match (last, more) {
+        (Delta::Text(text), Delta::Text(more))
+        | (Delta::Reasoning(text), Delta::Reasoning(more))
+        | (Delta::Refusal(text), Delta::Refusal(more)) => (text, more),
+        (
+            Delta::ToolCall { index, arguments_json, .. },
+            Delta::ToolCall { index: same, name: None, arguments_json: more },
+        ) if index == same => (arguments_json, more),
+        _ => return false,
+    };
+    let fits = text.len() + more.len() <= MAX_JOINED;
+    if fits {
+        text.push_str(more);
+    }
+    fits
+}
+
+/// What a delta has beyond a byte that was told already.
+fn rest(delta: &Delta, offset: usize) -> Option<Delta> {
+    let cut = |text: &str| text.get(offset..).filter(|rest| !rest.is_empty()).map(str::to_owned);
+    match delta {
+        Delta::Text(text) => cut(text).map(Delta::Text),
+        Delta::Reasoning(text) => cut(text).map(Delta::Reasoning),
+        Delta::Refusal(text) => cut(text).map(Delta::Refusal),
+        Delta::ToolCall { index, arguments_json, .. } => {
+            cut(arguments_json).map(|arguments_json| Delta::ToolCall { index: *index, name: None, arguments_json })
+        }
+    }
+}
+
+fn length(delta: &Delta) -> usize {
+    match delta {
+        Delta::Text(text) | Delta::Reasoning(text) | Delta::Refusal(text) => text.len(),
+        Delta::ToolCall { arguments_json, .. } => arguments_json.len(),
+    }
+}
+
+/// A call that waits for a run. When the last one is dropped the run is cancelled, unless it said otherwise.
+pub struct Watcher<T = Outcome> {
+    flight: Arc<Flight<T>>,
+    /// The run was in flight when this watcher came.
+    pub attached: bool,
+    event: usize,
+    /// How much of the event at `event` was told already; zero when nothing of it was.
+    offset: usize,
+    changed: watch::Receiver<()>,
+}
+
+impl<T> Watcher<T> {
+    /// The run.
+    pub fn run_id(&self) -> &RunId {
+        &self.flight.run_id
+    }
+
+    /// The next event; absent when the run has landed and everything was told.
+    pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            self.changed.borrow_and_update();
+            match self.poll_feed() {
+                Some(next) => return next,
+                None => {
+                    // The sender lives as long as the flight that this watcher holds.
+                    if self.changed.changed().await.is_err() {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn poll_feed(&mut self) -> Option<Option<Event>> {
+        let feed = lock(&self.flight.feed);
+        while let Some(event) = feed.events.get(self.event) {
+            let Event::Delta(delta) = event else {
+                self.event += 1;
+                return Some(Some(event.clone()));
+            };
+            let told = self.offset;
+            if told == 0 {
+                self.offset = length(delta).max(1);
+                return Some(Some(event.clone()));
+            }
+            if let Some(more) = rest(delta, told) {
+                self.offset = length(delta);
+                return Some(Some(Event::Delta(more)));
+            }
+            if self.event + 1 == feed.events.len() {
+                break;
+            }
+            self.event += 1;
+            self.offset = 0;
+        }
+        feed.landed.is_some().then_some(None)
+    }
+
+    /// What came of the run.
+    ///
+    /// # Errors
+    /// Why nothing came of it.
+    pub async fn outcome(&mut self) -> Result<Arc<T>, Fault> {
+        loop {
+            self.changed.borrow_and_update();
+            if let Some(landed) = &lock(&self.flight.feed).landed {
+                return landed.clone();
+            }
+            if self.changed.changed().await.is_err() {
+                return Err(Fault::new(Reason::Internal, "the run ended without a result: look it up by its run id"));
+            }
+        }
+    }
+}
+
+impl<T> Drop for Watcher<T> {
+    fn drop(&mut self) {
+        let last = self.flight.watchers.fetch_sub(1, Ordering::AcqRel) == 1;
+        if last && self.flight.on_disconnect == OnDisconnect::Cancel {
+            self.flight.cancel.cancel();
+        }
+    }
+}
+
+type Key = (Namespace, RunId);
+
+/// Every run in flight, by its id, and the threads that are busy with one.
+#[derive(Default)]
+pub struct Flights {
+    state: Mutex<State>,
+    landed: tokio::sync::Notify,
+    /// Ends every run and probe when the server stops.
+    interrupt: CancellationToken,
+}
+
+#[derive(Default)]
+struct State {
+    runs: HashMap<Key, Arc<Flight>>,
+    threads: HashMap<(Namespace, ThreadId), RunId>,
+    probes: usize,
+}
+
+/// Whether a call leads a run or joins it.
+pub enum Entered {
+    /// The run is this call's to execute.
+    Lead(Arc<Flight>),
+    /// It is in flight.
+    Follow(Arc<Flight>),
+    /// There are too many.
+    Full,
+}
+
+impl Flights {
+    /// Leads or joins the run of an id.
+    pub fn enter(&self, key: &Key, max: usize, make: impl FnOnce() -> Arc<Flight>) -> Entered {
+        let mut state = lock(&self.state);
+        if let Some(flight) = state.runs.get(key) {
+            return Entered::Follow(Arc::clone(flight));
+        }
+        if state.runs.len() >= max {
+            return Entered::Full;
+        }
+        let flight = make();
+        state.runs.insert(key.clone(), Arc::clone(&flight));
+        Entered::Lead(flight)
+    }
+
+    /// The flight of a run.
+    pub fn find(&self, namespace: &Namespace, run_id: &RunId) -> Option<Arc<Flight>> {
+        lock(&self.state).runs.get(&(namespace.clone(), run_id.clone())).map(Arc::clone)
+    }
+
+    /// Takes a run out, after what came of it is on record.
+    pub fn leave(&self, key: &Key) {
+        lock(&self.state).runs.remove(key);
+        self.landed.notify_waiters();
+    }
+
+    /// Makes a thread busy with a run until the guard is dropped.
+    ///
+    /// # Errors
+    /// The run that it is busy with.
+    pub fn occupy(self: &Arc<Self>, namespace: &Namespace, thread: &ThreadId, run: &RunId) -> Result<Occupied, RunId> {
+        let key = (namespace.clone(), thread.clone());
+        let mut state = lock(&self.state);
+        match state.threads.get(&key) {
+            Some(busy) => Err(busy.clone()),
+            None => {
+                state.threads.insert(key.clone(), run.clone());
+                Ok(Occupied { flights: Arc::clone(self), key })
+            }
+        }
+    }
+
+    /// The run that a thread is busy with.
+    pub fn busy_with(&self, namespace: &Namespace, thread: &ThreadId) -> Option<RunId> {
+        lock(&self.state).threads.get(&(namespace.clone(), thread.clone())).cloned()
+    }
+
+    /// Counts a probe until the guard is dropped.
+    pub fn probing(self: &Arc<Self>) -> Probing {
+        lock(&self.state).probes += 1;
+        Probing { flights: Arc::clone(self) }
+    }
+
+    /// How many runs and probes are in flight.
+    pub fn count(&self) -> usize {
+        let state = lock(&self.state);
+        state.runs.len() + state.probes
+    }
+
+    /// What ends every flight when the server stops.
+    pub fn interrupt(&self) -> CancellationToken {
+        self.interrupt.clone()
+    }
+
+    /// Ends every run as INTERRUPTED.
+    pub fn interrupt_all(&self) {
+        self.interrupt.cancel();
+    }
+
+    /// Waits until no run is in flight.
+    pub async fn landed(&self) {
+        loop {
+            let landed = self.landed.notified();
+            tokio::pin!(landed);
+            landed.as_mut().enable();
+            if self.count() == 0 {
+                return;
+            }
+            landed.await;
+        }
+    }
+}
+
+/// A thread that is busy with a run.
+pub struct Occupied {
+    flights: Arc<Flights>,
+    key: (Namespace, ThreadId),
+}
+
+impl Drop for Occupied {
+    fn drop(&mut self) {
+        lock(&self.flights.state).threads.remove(&self.key);
+    }
+}
+
+/// A probe in flight.
+pub struct Probing {
+    flights: Arc<Flights>,
+}
+
+impl Drop for Probing {
+    fn drop(&mut self) {
+        lock(&self.flights.state).probes -= 1;
+        self.flights.landed.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flight(on_disconnect: OnDisconnect) -> Arc<Flight> {
+        Flight::new(RunId::new("r"), Hash::of(b""), on_disconnect, CancellationToken::new())
+    }
+
+    fn text(text: &str) -> Event {
+        Event::Delta(Delta::Text(text.to_owned()))
+    }
+
+    #[tokio::test]
+    async fn a_watcher_gets_each_byte_once_however_deltas_were_joined() {
+        let flight = flight(OnDisconnect::Cancel);
+        let mut early = flight.watch(false);
+        flight.tell(Event::Claimed);
+        flight.tell(text("a"));
+        assert_eq!(early.next().await, Some(Event::Claimed));
+        assert_eq!(early.next().await, Some(text("a")));
+        flight.tell(text("b"));
+        flight.tell(text("c"));
+        let mut late = flight.watch(true);
+        flight.land(Err(Fault::new(Reason::Internal, "x")));
+        assert_eq!(early.next().await, Some(text("bc")));
+        assert_eq!(early.next().await, None);
+        assert_eq!(late.next().await, Some(Event::Claimed));
+        assert_eq!(late.next().await, Some(text("abc")));
+        assert_eq!(late.next().await, None);
+    }
+
+    #[tokio::test]
+    async fn the_last_watcher_that_goes_cancels_unless_the_run_said_finish() {
+        let (cancel, finish) = (flight(OnDisconnect::Cancel), flight(OnDisconnect::Finish));
+        let (first, second) = (cancel.watch(false), cancel.watch(true));
+        drop(first);
+        assert!(!cancel.cancel.is_cancelled());
+        drop(second);
+        assert!(cancel.cancel.is_cancelled());
+        drop(finish.watch(false));
+        assert!(!finish.cancel.is_cancelled());
+    }
+
+    #[test]
+    fn a_thread_is_busy_with_one_run_at_a_time() {
+        let flights: Arc<Flights> = Arc::default();
+        let (namespace, thread) = (Namespace::new("n"), ThreadId::new("t"));
+        let first = flights.occupy(&namespace, &thread, &RunId::new("a")).map_err(|_| ()).unwrap();
+        assert_eq!(flights.occupy(&namespace, &thread, &RunId::new("b")).err(), Some(RunId::new("a")));
+        drop(first);
+        assert!(flights.occupy(&namespace, &thread, &RunId::new("b")).is_ok());
+    }
+}

@@ -1,0 +1,170 @@
+//! The workshop: the verbs that change or tell what is true, each bringing the domain's rules, the engine and the ledger together. It must
+//! not know gRPC, configuration files or which store and backends there are.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use crate::domain::fault::{Fault, Reason};
+use crate::domain::id::{CallId, ExchangeId, Namespace, RunId, ThreadId};
+use crate::domain::source::{Clock, Ids};
+use crate::engine::Engine;
+use crate::store::ledger::Ledger;
+use crate::store::{self, Health};
+
+pub mod base;
+pub mod execution;
+pub mod flight;
+pub mod fork;
+pub mod inspect;
+pub mod limits;
+pub mod probe;
+pub mod record;
+pub mod replay;
+pub mod run;
+pub mod thread;
+pub mod turn;
+pub mod verify;
+
+use flight::Flights;
+pub use limits::Limits;
+
+/// Who calls. Every verb takes one, so that nothing is done in nobody's name.
+#[derive(Clone)]
+pub struct Caller {
+    /// The namespace that the caller's credential opens.
+    pub namespace: Namespace,
+    /// The caller's own provider credential, for this call only.
+    pub credential: Option<SecretString>,
+}
+
+impl Caller {
+    /// Somebody in a namespace, without a provider credential.
+    pub fn new(namespace: Namespace) -> Self {
+        Self { namespace, credential: None }
+    }
+}
+
+/// What the verbs work with. One for each server; cheap to share.
+pub struct App {
+    ledger: Ledger,
+    engine: Arc<Engine>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+    limits: Limits,
+    /// Names this process in the runs that it has claimed: a run that is RUNNING under another name was interrupted.
+    owner: String,
+    flights: Arc<Flights>,
+    remembered: replay::Cache,
+    draining: AtomicBool,
+}
+
+impl App {
+    /// Brings the parts together.
+    pub fn new(
+        ledger: Ledger,
+        engine: Arc<Engine>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+        limits: Limits,
+    ) -> Arc<Self> {
+        let owner = ids.uuid().simple().to_string();
+        let remembered = replay::Cache::new(limits.max_remembered_results);
+        Arc::new(Self {
+            ledger,
+            engine,
+            clock,
+            ids,
+            limits,
+            owner,
+            flights: Arc::default(),
+            remembered,
+            draining: AtomicBool::new(false),
+        })
+    }
+
+    /// What is configured.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// What is stored.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The limits in force.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Whether new work is taken, and if not, why.
+    pub fn health(&self) -> Health {
+        self.ledger.store().health()
+    }
+
+    /// Whether the server is shutting down.
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire)
+    }
+
+    /// Takes no new work, lets what is at work finish within `grace`, and ends the rest as INTERRUPTED.
+    pub async fn drain(&self, grace: Duration) {
+        self.draining.store(true, Ordering::Release);
+        if tokio::time::timeout(grace, self.flights.landed()).await.is_err() {
+            self.flights.interrupt_all();
+            self.flights.landed().await;
+        }
+    }
+
+    fn accept_work(&self) -> Result<(), Fault> {
+        if self.is_draining() {
+            let message = "the server is shutting down: call again in a moment, with the same run id";
+            return Err(Fault::new(Reason::ShuttingDown, message).retry_after(1_000));
+        }
+        if let Health::ReadOnly(why) = self.health() {
+            return Err(store_fault(store::Error::ReadOnly(why)));
+        }
+        Ok(())
+    }
+
+    fn new_exchange_id(&self) -> ExchangeId {
+        ExchangeId::new(self.ids.uuid())
+    }
+
+    fn new_run_id(&self) -> RunId {
+        RunId::new(self.ids.uuid().to_string())
+    }
+
+    fn new_thread_id(&self) -> ThreadId {
+        ThreadId::new(self.ids.uuid().to_string())
+    }
+
+    fn new_call_id(&self) -> CallId {
+        CallId::new(format!("call_{}", self.ids.uuid().simple()))
+    }
+}
+
+/// A store's error as the caller is told it.
+pub fn store_fault(error: store::Error) -> Fault {
+    let reason = match &error {
+        store::Error::ReadOnly(_) => Reason::StoreReadOnly,
+        store::Error::Unavailable(_) => Reason::StoreUnavailable,
+        store::Error::Corrupt(_) => Reason::StoreCorrupt,
+        store::Error::Closed => Reason::ShuttingDown,
+    };
+    let fault = Fault::new(reason, error.to_string());
+    if reason == Reason::ShuttingDown { fault.retry_after(1_000) } else { fault }
+}
+
+/// An exchange could not be put where it belongs, which no caller can bring about.
+fn misplaced(id: ExchangeId) -> Fault {
+    Fault::new(Reason::Internal, format!("exchange {id} has no place to go: run `antiphon verify`"))
+}
+
+/// Names ids in an error's metadata.
+fn join<T: ToString>(ids: impl IntoIterator<Item = T>) -> String {
+    ids.into_iter().map(|id| id.to_string()).collect::<Vec<_>>().join(",")
+}

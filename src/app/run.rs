@@ -1,0 +1,177 @@
+//! Runs on record: read, list, cancel. It must not know how a run is executed.
+
+use std::collections::BTreeMap;
+
+use crate::domain::exchange::Exchange;
+use crate::domain::fault::{Fault, Reason};
+use crate::domain::id::{Namespace, RunId, ThreadId};
+use crate::domain::run::{Run, State};
+use crate::domain::thread::Head;
+use crate::store::ledger::Changes;
+
+use super::execution::cancelled;
+use super::{App, Caller, store_fault};
+
+/// A run with the exchange whose calls it waits for.
+#[derive(Clone)]
+pub struct RunState {
+    /// The run as it is now.
+    pub run: Run,
+    /// Its last exchange, when it is PENDING_TOOLS.
+    pub pending: Option<Exchange>,
+}
+
+/// Which runs to list.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// In one of these states; any when there are none.
+    pub states: Vec<State>,
+    /// Of this thread.
+    pub thread_id: Option<ThreadId>,
+    /// With all these labels.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl Filter {
+    fn takes(&self, run: &Run) -> bool {
+        (self.states.is_empty() || self.states.contains(&run.state))
+            && self.thread_id.as_ref().is_none_or(|thread| run.thread_id.as_ref() == Some(thread))
+            && self.labels.iter().all(|(key, value)| run.labels.get(key) == Some(value))
+    }
+}
+
+/// How many scans one page of a filtered list may cost.
+const SCANS_FOR_A_PAGE: usize = 64;
+
+impl App {
+    /// Reads a run.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn get_run(&self, caller: &Caller, id: &RunId) -> Result<RunState, Fault> {
+        match self.ledger.run(&caller.namespace, id).await.map_err(store_fault)? {
+            Some((run, _)) => self.run_state(&caller.namespace, run).await,
+            None => match self.flights.find(&caller.namespace, id) {
+                Some(flight) => Ok(RunState { run: self.queued(&flight.run_id, flight.fingerprint), pending: None }),
+                None => Err(Fault::not_found(Reason::RunNotFound, "run", id.as_str())),
+            },
+        }
+    }
+
+    /// A run that is not claimed yet: in memory only.
+    fn queued(&self, id: &RunId, fingerprint: crate::domain::id::Hash) -> Run {
+        let now = self.clock.now();
+        Run {
+            id: id.clone(),
+            state: State::Queued,
+            captured: false,
+            exchange: None,
+            exchange_count: 0,
+            from: None,
+            thread_id: None,
+            attempt: 1,
+            fingerprint,
+            steps: Vec::new(),
+            owner: String::new(),
+            observations: Vec::new(),
+            failure: None,
+            stop_reason: None,
+            labels: BTreeMap::new(),
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    async fn run_state(&self, namespace: &Namespace, run: Run) -> Result<RunState, Fault> {
+        let run = self.current(namespace, run);
+        let pending = match (run.state, run.exchange) {
+            (State::PendingTools, Some(id)) => Some(self.parent(namespace, id).await?.exchange),
+            _ => None,
+        };
+        Ok(RunState { run, pending })
+    }
+
+    /// Runs by id, after one; with the id to go on after, when there may be more.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn list_runs(
+        &self,
+        caller: &Caller,
+        after: Option<RunId>,
+        limit: usize,
+        filter: &Filter,
+    ) -> Result<(Vec<RunState>, Option<RunId>), Fault> {
+        let namespace = &caller.namespace;
+        let (mut found, mut after) = (Vec::new(), after);
+        for _ in 0..SCANS_FOR_A_PAGE {
+            let page = self.ledger.runs(namespace, after.as_ref(), limit).await.map_err(store_fault)?;
+            let full = page.len() == limit;
+            for run in page {
+                after = Some(run.id.clone());
+                let state = self.run_state(namespace, run).await?;
+                if filter.takes(&state.run) {
+                    found.push(state);
+                }
+                if found.len() == limit {
+                    return Ok((found, after));
+                }
+            }
+            if !full {
+                return Ok((found, None));
+            }
+        }
+        Ok((found, after))
+    }
+
+    /// Cancels a run that is at work or waits for results. One that has ended stays as it is.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn cancel_run(&self, caller: &Caller, id: &RunId) -> Result<RunState, Fault> {
+        let namespace = &caller.namespace;
+        if let Some(flight) = self.flights.find(namespace, id) {
+            let mut watcher = flight.watch(true);
+            flight.cancel.cancel();
+            // Whether it was cancelled or completed first, its end is on record now.
+            let ended = watcher.outcome().await;
+            return match (self.ledger.run(namespace, id).await.map_err(store_fault)?, ended) {
+                (Some((run, _)), _) => {
+                    let run = self.settled(run);
+                    Ok(RunState { run, pending: None })
+                }
+                (None, _) => Ok(RunState {
+                    run: Run {
+                        state: State::Cancelled,
+                        failure: Some(cancelled(id)),
+                        ..self.queued(id, flight.fingerprint)
+                    },
+                    pending: None,
+                }),
+            };
+        }
+        let Some((run, token)) = self.ledger.run(namespace, id).await.map_err(store_fault)? else {
+            return Err(Fault::not_found(Reason::RunNotFound, "run", id.as_str()));
+        };
+        if run.state != State::PendingTools {
+            return self.run_state(namespace, run).await;
+        }
+        self.accept_work()?;
+        let now = self.clock.now();
+        let run = Run { state: State::Cancelled, failure: Some(cancelled(id)), updated_at: now, ..run };
+        let mut changes = Changes::new();
+        changes.replace_run(&run, &token);
+        if let Some(thread) = &run.thread_id
+            && let Some((head, token)) = self.ledger.head(namespace, thread).await.map_err(store_fault)?
+            && head.active_run.as_ref() == Some(id)
+        {
+            let head = Head { active_run: None, sequence: head.sequence.saturating_add(1), updated_at: now, ..head };
+            changes.replace_head(thread, &head, &token);
+        }
+        match self.ledger.commit(namespace, &changes).await.map_err(store_fault)? {
+            Ok(()) => Ok(RunState { run, pending: None }),
+            // Its results came at the same moment: it is at work again, or over.
+            Err(_) => Box::pin(self.get_run(caller, id)).await,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What a caller asks of one turn, and what came of it, in one form for every verb that executes. It must not know how either is sent.
+
+use std::collections::BTreeMap;
+
+use crate::domain::exchange::Exchange;
+use crate::domain::id::{ExchangeId, Hash, RunId, ThreadId};
+use crate::domain::message::Message;
+use crate::domain::run::{Run, StopReason};
+use crate::domain::settings::{EffectiveSetting, Validation, Warning};
+use crate::domain::thread::{Expected, Head, NewThread, OnBusy, Parent, Thread, Unanswered};
+use crate::domain::tool::ToolSet;
+use crate::engine::Asked;
+
+/// One turn to execute.
+#[derive(Clone)]
+pub struct Turn {
+    /// The caller's id for the run; ours when absent.
+    pub run_id: Option<RunId>,
+    /// Hash of the request as received.
+    pub fingerprint: Hash,
+    /// Where it starts.
+    pub base: Base,
+    /// What it brings.
+    pub input: Input,
+    /// Keep the exchange.
+    pub capture: bool,
+    /// Labels of the run and its exchanges.
+    pub labels: BTreeMap<String, String>,
+    /// What happens when the last watcher goes away.
+    pub on_disconnect: OnDisconnect,
+    /// Open a run again that ended FAILED, CANCELLED or INTERRUPTED.
+    pub retry: bool,
+    /// Ask the provider for the answer in pieces.
+    pub stream: bool,
+}
+
+/// What happens to a run when its last watcher goes away (rule 16).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum OnDisconnect {
+    /// It is cancelled.
+    #[default]
+    Cancel,
+    /// It goes on.
+    Finish,
+}
+
+/// Where a turn starts.
+#[derive(Clone)]
+pub enum Base {
+    /// At a new root, without a thread.
+    Root,
+    /// At a new root, as the first turn of a new thread.
+    NewThread(NewThread),
+    /// At a new root, as the first turn of a thread that has none.
+    EmptyThread(ThreadRef),
+    /// After an exchange; no head moves.
+    Exchange(ExchangeId),
+    /// After a thread's head, which moves.
+    Thread(ThreadRef),
+    /// After a run that was not captured.
+    Uncaptured(Box<UncapturedPrefix>),
+    /// After a fork point, as the first turn of a new thread.
+    Fork(Box<ForkBase>),
+}
+
+/// A thread to go on from.
+#[derive(Clone, Debug)]
+pub struct ThreadRef {
+    /// The thread.
+    pub id: ThreadId,
+    /// The head that the caller saw.
+    pub expected: Expected,
+    /// What to do when another run is at work.
+    pub on_busy: OnBusy,
+    /// What to do with a new prompt while tool calls are unanswered.
+    pub unanswered: Unanswered,
+}
+
+/// A fork point with the thread to make there.
+#[derive(Clone)]
+pub struct ForkBase {
+    /// The exchange at the fork point.
+    pub exchange: ExchangeId,
+    /// The thread to make, complete.
+    pub thread: Thread,
+}
+
+/// What an uncaptured run said.
+#[derive(Clone)]
+pub struct UncapturedPrefix {
+    /// The messages that were sent.
+    pub rendered: Vec<Message>,
+    /// The answer.
+    pub assistant: Message,
+    /// Its run, when the caller names it.
+    pub run_id: Option<RunId>,
+    /// What is known of the call.
+    pub facts: Facts,
+}
+
+/// What a caller knows of a call that it made, or that was not captured.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Its run.
+    pub run_id: Option<RunId>,
+    /// The provider.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// Why it stopped.
+    pub stop_reason: Option<StopReason>,
+    /// What it consumed.
+    pub usage: Option<crate::domain::usage::Usage>,
+    /// The tools that were offered.
+    pub tools: Option<ToolSet>,
+}
+
+/// What a turn brings.
+#[derive(Clone)]
+pub enum Input {
+    /// A request.
+    Request(Box<Asked>),
+    /// Results of pending calls: one tool message.
+    Results(Message),
+}
+
+/// What came of a turn.
+#[derive(Clone)]
+pub struct Outcome {
+    /// The run as it is on record.
+    pub run: Run,
+    /// The exchange with its tools; absent for an uncaptured run.
+    pub exchange: Option<Detailed>,
+    /// The thread as it is now.
+    pub thread: Option<ThreadState>,
+    /// The answer of an uncaptured run, or of a probe.
+    pub answer: Option<Uncaptured>,
+    /// This is what an earlier call brought.
+    pub replayed: bool,
+}
+
+/// An exchange with the tool sets that it names.
+#[derive(Clone)]
+pub struct Detailed {
+    /// The exchange.
+    pub exchange: Exchange,
+    /// The tools that it offered.
+    pub offered: ToolSet,
+    /// The tools that stand after it.
+    pub standing: ToolSet,
+}
+
+/// A thread with its head and what it waits for.
+#[derive(Clone)]
+pub struct ThreadState {
+    /// The thread.
+    pub thread: Thread,
+    /// Its head.
+    pub head: Head,
+    /// The exchange whose calls wait for results, with its run.
+    pub pending: Option<(Option<RunId>, Exchange)>,
+}
+
+/// What an execution brought that nothing keeps.
+#[derive(Clone)]
+pub struct Uncaptured {
+    /// The messages that were sent, all of them.
+    pub rendered: Vec<Message>,
+    /// How many of them were there before: the prefix.
+    pub prefix: usize,
+    /// The answer.
+    pub assistant: Message,
+    /// Why the model stopped.
+    pub stop_reason: StopReason,
+    /// The provider's own word for it.
+    pub stop_reason_raw: String,
+    /// Whether the answer had its form.
+    pub validation: Validation,
+    /// Each setting with its source.
+    pub settings: Vec<EffectiveSetting>,
+    /// What the caller should know.
+    pub warnings: Vec<Warning>,
+    /// Who answered.
+    pub responder: crate::domain::exchange::Responder,
+    /// The tools that were offered.
+    pub offered: ToolSet,
+}
+
+/// Where a fork's thread comes from.
+pub fn parent_of(thread_id: Option<ThreadId>, exchange: &Exchange) -> Parent {
+    Parent { thread_id, exchange: exchange.id, run_id: exchange.run_id.clone(), turn: exchange.turn }
+}

@@ -1,0 +1,108 @@
+//! Exchanges: completed model calls, immutable. It must not know how they are stored or who made the call.
+
+use std::collections::BTreeMap;
+
+use super::id::{ExchangeId, Hash, Moment, RunId, ThreadId};
+use super::message::{Message, ToolCall};
+use super::run::{Observation, StopReason};
+use super::settings::{EffectiveSetting, Validation, Warning};
+use super::usage::Usage;
+
+/// How an exchange came to be here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// This server made the call.
+    Executed,
+    /// The caller made it and told us.
+    Recorded,
+    /// It came with an import.
+    Imported,
+}
+
+/// Who answered.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Responder {
+    /// The backend; empty when the caller made the call.
+    pub backend_id: String,
+    /// The provider.
+    pub provider: String,
+    /// The dialect.
+    pub api: String,
+    /// The model that was asked for.
+    pub model: String,
+    /// The model that says it answered.
+    pub response_model: String,
+    /// The provider's id for the answer.
+    pub response_id: String,
+}
+
+/// One completed model call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exchange {
+    /// Its id.
+    pub id: ExchangeId,
+    /// The model call before it.
+    pub parent: Option<ExchangeId>,
+    /// The exchange that its run continued.
+    pub continues: Option<ExchangeId>,
+    /// The run of that exchange.
+    pub continues_run: Option<RunId>,
+    /// The run that made it; absent only for imported ones.
+    pub run_id: Option<RunId>,
+    /// How many model calls are on the path to it, itself included.
+    pub depth: u64,
+    /// The number of its turn on the path.
+    pub turn: u64,
+    /// The thread that it was made on.
+    pub thread_id: Option<ThreadId>,
+    /// How it came to be here.
+    pub origin: Origin,
+    /// What this call added to the history before the answer.
+    pub messages: Vec<Message>,
+    /// The answer.
+    pub assistant: Message,
+    /// Why the model stopped.
+    pub stop_reason: StopReason,
+    /// The provider's own word for it.
+    pub stop_reason_raw: String,
+    /// Tool set offered in this call; absent for the empty one.
+    pub offered: Option<Hash>,
+    /// Tool set that stands for the next; absent for the empty one.
+    pub standing: Option<Hash>,
+    /// Each setting with its source.
+    pub settings: Vec<EffectiveSetting>,
+    /// Whether the answer had its form.
+    pub validation: Validation,
+    /// What this call consumed.
+    pub usage: Usage,
+    /// Each attempt.
+    pub observations: Vec<Observation>,
+    /// What the caller should know.
+    pub warnings: Vec<Warning>,
+    /// Who answered.
+    pub responder: Responder,
+    /// Hash over the parent's hash and the messages, keyed by namespace.
+    pub content_hash: Hash,
+    /// The labels of the request.
+    pub labels: BTreeMap<String, String>,
+    /// When it was stored.
+    pub created_at: Moment,
+}
+
+impl Exchange {
+    /// The calls of its answer: whatever follows must answer each of them once.
+    pub fn calls(&self) -> Vec<&ToolCall> {
+        self.assistant.tool_calls().collect()
+    }
+
+    /// Its answer calls tools, so its run is not over.
+    pub fn is_pending(&self) -> bool {
+        self.assistant.tool_calls().next().is_some()
+    }
+
+    /// The number of the turn that an exchange after this one belongs to. A turn is one COMPLETED run on a path, so a run that ended with
+    /// unanswered calls does not count.
+    pub fn next_turn(&self) -> u64 {
+        if self.is_pending() { self.turn } else { self.turn.saturating_add(1) }
+    }
+}

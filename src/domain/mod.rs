@@ -1,0 +1,17 @@
+//! The bedrock: values and rules of conversations, exchanges, runs, threads and tools. It must not know async,
+//! clocks, networks, storage, encodings or any provider.
+
+pub mod content;
+pub mod exchange;
+pub mod fault;
+pub mod graph;
+pub mod id;
+pub mod message;
+pub mod pairing;
+pub mod run;
+pub mod settings;
+pub mod source;
+pub mod thread;
+pub mod tool;
+pub mod transcript;
+pub mod usage;

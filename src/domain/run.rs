@@ -1,0 +1,179 @@
+//! Runs: one prompt to its final assistant message, with every attempt on record. It must not know tasks, watchers or providers.
+
+use std::collections::BTreeMap;
+
+use super::fault::Fault;
+use super::id::{ExchangeId, Hash, Moment, RunId, ThreadId};
+use super::usage::Usage;
+
+/// Where a run is. QUEUED is in memory only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Waits for admission.
+    Queued,
+    /// Claimed, and at work.
+    Running,
+    /// Waits for the results of tool calls.
+    PendingTools,
+    /// Ended with an answer.
+    Completed,
+    /// Ended with an error.
+    Failed,
+    /// Ended by its callers.
+    Cancelled,
+    /// The server stopped while it was at work.
+    Interrupted,
+}
+
+impl State {
+    /// Another prompt on the same thread has to wait for it.
+    pub fn is_busy(self) -> bool {
+        matches!(self, Self::Queued | Self::Running)
+    }
+
+    /// It may be opened again under the same id when the caller says `retry`.
+    pub fn is_retryable(self) -> bool {
+        matches!(self, Self::Failed | Self::Cancelled | Self::Interrupted)
+    }
+
+    /// The word in the API.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Queued => "QUEUED",
+            Self::Running => "RUNNING",
+            Self::PendingTools => "PENDING_TOOLS",
+            Self::Completed => "COMPLETED",
+            Self::Failed => "FAILED",
+            Self::Cancelled => "CANCELLED",
+            Self::Interrupted => "INTERRUPTED",
+        }
+    }
+}
+
+/// Why a model stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// It had finished.
+    Stop,
+    /// It reached the limit of tokens.
+    MaxTokens,
+    /// It called tools.
+    ToolCalls,
+    /// It met a stop sequence.
+    StopSequence,
+    /// It declined.
+    Refusal,
+    /// The provider's filter cut in.
+    ContentFilter,
+    /// The chain of tools reached its limit of rounds.
+    ToolRoundLimit,
+    /// Something else, or nothing was said.
+    Other,
+}
+
+/// What an attempt was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptKind {
+    /// The first call.
+    First,
+    /// A call again after a failure.
+    Retry,
+    /// A call to correct the form of an answer.
+    Repair,
+}
+
+/// One call to a provider, without content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// 1, 2, ... within the run.
+    pub number: u32,
+    /// What it was for.
+    pub kind: AttemptKind,
+    /// The backend.
+    pub backend_id: String,
+    /// The model that was asked for.
+    pub model: String,
+    /// A whole answer came.
+    pub succeeded: bool,
+    /// The reason of the failure, a word of the API's list; empty after success.
+    pub error_reason: String,
+    /// The HTTP status.
+    pub http_status: Option<u16>,
+    /// The provider's error code; empty for none.
+    pub provider_code: String,
+    /// The provider's id for the request; empty for none.
+    pub provider_request_id: String,
+    /// Hash of the body that was sent.
+    pub request_hash: Option<Hash>,
+    /// Its length.
+    pub request_bytes: u64,
+    /// What differed between the logical request and the one on the wire.
+    pub adaptations: Vec<String>,
+    /// What the call consumed.
+    pub usage: Usage,
+    /// The delay that the provider asked for, in milliseconds.
+    pub retry_after_ms: Option<u64>,
+    /// When it began.
+    pub started_at: Moment,
+    /// Until the first byte of the answer, in milliseconds.
+    pub first_byte_ms: Option<u64>,
+    /// Until its end, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// One prompt to its final assistant message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Its id.
+    pub id: RunId,
+    /// Where it is.
+    pub state: State,
+    /// Its exchanges are kept.
+    pub captured: bool,
+    /// Its last exchange.
+    pub exchange: Option<ExchangeId>,
+    /// How many exchanges it has.
+    pub exchange_count: u32,
+    /// The exchange that it continued.
+    pub from: Option<ExchangeId>,
+    /// The thread that it moves.
+    pub thread_id: Option<ThreadId>,
+    /// Which attempt under this id the state belongs to, from 1.
+    pub attempt: u32,
+    /// Hash of the request as received.
+    pub fingerprint: Hash,
+    /// Fingerprints of its later steps, each with the exchange whose calls the step answered.
+    pub steps: Vec<Step>,
+    /// Which server process has it, while it is RUNNING.
+    pub owner: String,
+    /// Each call to a provider.
+    pub observations: Vec<Observation>,
+    /// Why it failed, was cancelled or interrupted.
+    pub failure: Option<Fault>,
+    /// Why the model stopped.
+    pub stop_reason: Option<StopReason>,
+    /// The labels of the request.
+    pub labels: BTreeMap<String, String>,
+    /// When it was claimed.
+    pub created_at: Moment,
+    /// When it last changed.
+    pub updated_at: Moment,
+}
+
+/// One step of a run that went on with tool results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The exchange whose calls the results answer.
+    pub calling: ExchangeId,
+    /// Hash of the results as received.
+    pub fingerprint: Hash,
+    /// The exchange that came of it; absent while at work or after a failure.
+    pub exchange: Option<ExchangeId>,
+}
+
+impl Run {
+    /// What the run consumed, each call counted once (rule 14).
+    pub fn usage(&self) -> Usage {
+        Usage::sum(self.observations.iter().map(|observation| &observation.usage))
+    }
+}

@@ -1,0 +1,92 @@
+//! What bounds the calls to a backend: how many at once, how many wait, how long, and how often one is made again. It must not know any
+//! dialect.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// Bounds of one backend, as configured.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// How many calls are at work at once.
+    pub capacity: u32,
+    /// How many may wait for their turn; the next is refused.
+    pub queue_limit: u32,
+    /// For a whole call with its retries and the waits between them, in milliseconds.
+    pub total_timeout_ms: u64,
+    /// When a failed call is made again.
+    pub retry: Retry,
+}
+
+/// When a failed call is made again.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Retry {
+    /// How often a call is made at most, the first time included.
+    pub attempts: u32,
+    /// The wait after the first failure, in milliseconds; it doubles with each further one.
+    pub base_ms: u64,
+    /// The longest of these waits, in milliseconds.
+    pub max_ms: u64,
+    /// The longest delay asked for by a provider that is waited for, in milliseconds; with a longer one the call fails at once.
+    pub max_retry_after_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { capacity: 16, queue_limit: 256, total_timeout_ms: 600_000, retry: Retry::default() }
+    }
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { attempts: 3, base_ms: 500, max_ms: 8_000, max_retry_after_ms: 30_000 }
+    }
+}
+
+impl Limits {
+    /// The keys of the configuration that belong here.
+    pub const KEYS: [&'static str; 4] = ["capacity", "queue_limit", "total_timeout_ms", "retry"];
+
+    /// What is wrong with the figures: the key, and what it must be.
+    pub fn problems(&self) -> Vec<(&'static str, &'static str)> {
+        let mut problems = Vec::new();
+        if self.capacity == 0 || self.capacity > 100_000 {
+            problems.push(("capacity", "must be 1 to 100000"));
+        }
+        if self.total_timeout_ms == 0 {
+            problems.push(("total_timeout_ms", "must be 1 or more"));
+        }
+        if self.retry.attempts == 0 || self.retry.attempts > 100 {
+            problems.push(("retry.attempts", "must be 1 to 100; 1 makes no call again"));
+        }
+        if self.retry.max_ms < self.retry.base_ms {
+            problems.push(("retry.max_ms", "must not be less than retry.base_ms"));
+        }
+        problems
+    }
+
+    /// For a whole call.
+    pub fn total_timeout(&self) -> Duration {
+        Duration::from_millis(self.total_timeout_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_sound_and_nonsense_is_named() {
+        assert_eq!(Limits::default().problems(), []);
+        let wrong = Limits {
+            capacity: 0,
+            total_timeout_ms: 0,
+            retry: Retry { attempts: 0, max_ms: 1, ..Retry::default() },
+            ..Limits::default()
+        };
+        let keys: Vec<_> = wrong.problems().into_iter().map(|(key, _)| key).collect();
+        assert_eq!(keys, ["capacity", "total_timeout_ms", "retry.attempts", "retry.max_ms"]);
+    }
+}

@@ -1,0 +1,417 @@
+//! An answer as it grows, from one body or from many chunks: one reading for both, so that streaming changes nothing about what is kept.
+//! It must not know how the JSON was transported.
+
+use super::calls::{Calls, Done};
+use super::config::{EmptyAnswer, Quirks};
+use super::error::Said;
+use super::reader::{Object, Value};
+use super::usage;
+use super::writer::Writer;
+use crate::domain::message::{Issuer, Kind, Part, ProviderData, Reasoning};
+use crate::domain::run::StopReason;
+use crate::domain::settings::Warning;
+use crate::domain::usage::Usage;
+use crate::engine::backend::Delta;
+
+/// Fields of a message that have no word of ours and are worth keeping.
+const KEPT: [&str; 3] = ["annotations", "images", "audio"];
+
+/// Why there is no answer in what came.
+#[derive(Debug)]
+pub(super) enum Wrong {
+    /// The provider says what went wrong.
+    Said(Said),
+    /// It is not an answer.
+    Malformed(&'static str),
+}
+
+/// An answer whose end has not come yet.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    text: String,
+    reasoning: String,
+    details: Vec<Detail>,
+    refusal: String,
+    unknown: Vec<(String, String)>,
+    calls: Calls,
+    finish: String,
+    pub(super) usage: Usage,
+    model: String,
+    id: String,
+    choice: Option<u64>,
+    has_choice: bool,
+    has_other_choices: bool,
+    replaced: bool,
+}
+
+/// What an answer is in our words.
+pub(super) struct Read {
+    pub(super) parts: Vec<Part>,
+    pub(super) stop_reason: StopReason,
+    pub(super) stop_reason_raw: String,
+    pub(super) usage: Usage,
+    pub(super) response_model: String,
+    pub(super) response_id: String,
+    pub(super) warnings: Vec<Warning>,
+}
+
+/// One of OpenRouter's `reasoning_details`, whose text comes in pieces.
+#[derive(Debug)]
+struct Detail {
+    key: (Option<u64>, String),
+    fields: Vec<(String, Field)>,
+}
+
+/// A field of a detail: a text that may grow, or JSON that is what it is.
+#[derive(Debug)]
+enum Field {
+    Text(String),
+    Json(String),
+}
+
+impl Answer {
+    /// The provider has said why the model stopped.
+    pub(super) fn has_finished(&self) -> bool {
+        !self.finish.is_empty()
+    }
+
+    /// Something had to be replaced in what came.
+    pub(super) fn note_replaced(&mut self, replaced: bool) {
+        self.replaced |= replaced;
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        let unknown: usize = self.unknown.iter().map(|(word, json)| word.len() + json.len()).sum();
+        let details: usize =
+            self.details.iter().flat_map(|detail| &detail.fields).map(|(_, field)| field.bytes()).sum();
+        self.text.len() + self.reasoning.len() + self.refusal.len() + self.calls.bytes() + unknown + details
+    }
+
+    /// Takes a whole body, or one chunk of a stream.
+    pub(super) fn take(
+        &mut self,
+        object: &Object<'_>,
+        quirks: &Quirks,
+        emit: &mut dyn FnMut(Delta),
+    ) -> Result<(), Wrong> {
+        if let Some(error) = object.get("error").filter(|error| !is_nothing(*error)) {
+            return Err(Wrong::Said(Said::read(error)));
+        }
+        if object.text("object").as_deref() == Some("error") {
+            return Err(Wrong::Said(Said::of(object)));
+        }
+        first_word(&mut self.id, object.text("id"));
+        first_word(&mut self.model, object.text("model"));
+        let elsewhere = object.object("x_groq").and_then(|more| more.get("usage"));
+        self.take_usage(elsewhere);
+        self.take_usage(object.get("usage"));
+        for choice in object.array("choices").unwrap_or_default() {
+            let choice = choice.object().ok_or(Wrong::Malformed("a choice is not an object"))?;
+            self.take_choice(&choice, quirks, emit)?;
+        }
+        Ok(())
+    }
+
+    fn take_choice(&mut self, choice: &Object<'_>, quirks: &Quirks, emit: &mut dyn FnMut(Delta)) -> Result<(), Wrong> {
+        let index = choice.count("index").unwrap_or(0);
+        if *self.choice.get_or_insert(index) != index {
+            self.has_other_choices = true;
+            return Ok(());
+        }
+        self.has_choice = true;
+        self.take_usage(choice.get("usage"));
+        let finish = choice.get("finish_reason").map(Value::text_or_raw).unwrap_or_default();
+        if let Some(error) = choice.get("error").filter(|error| !is_nothing(*error)) {
+            return Err(Wrong::Said(Said::read(error)));
+        }
+        if finish == "error" {
+            return Err(Wrong::Said(Said::plain("the provider says that it failed in the middle of the answer")));
+        }
+        if !finish.is_empty() {
+            self.finish = finish;
+        }
+        // Servers that only pretend to stream send whole messages; others repeat the whole one after its pieces.
+        let is_new = self.bytes() == 0;
+        let message = choice.object("delta").or_else(|| choice.object("message").filter(|_| is_new));
+        if let Some(message) = message {
+            self.take_message(&message, quirks, emit);
+        }
+        Ok(())
+    }
+
+    fn take_message(&mut self, message: &Object<'_>, quirks: &Quirks, emit: &mut dyn FnMut(Delta)) {
+        // Where both names are sent they say the same.
+        let reasoning = ["reasoning_content", "reasoning"]
+            .into_iter()
+            .find_map(|name| message.text(name).filter(|text| !text.is_empty()));
+        self.reason(reasoning.unwrap_or_default(), emit);
+        for detail in message.array("reasoning_details").unwrap_or_default() {
+            self.take_detail(detail);
+        }
+        match message.get("content") {
+            None => {}
+            Some(content) => match (content.text(), content.array()) {
+                (Some(text), _) => self.say(text, emit),
+                (None, Some(parts)) => parts.into_iter().for_each(|part| self.take_part(part, emit)),
+                (None, None) => self.take_part(content, emit),
+            },
+        }
+        self.refuse(message.text("refusal").unwrap_or_default(), emit);
+        for word in KEPT {
+            match message.get(word) {
+                None => {}
+                Some(value) => match value.array() {
+                    Some(items) => items.into_iter().for_each(|item| self.keep(word, item)),
+                    None => self.keep(word, value),
+                },
+            }
+        }
+        self.take_calls(message, quirks, emit);
+    }
+
+    fn take_calls(&mut self, message: &Object<'_>, quirks: &Quirks, emit: &mut dyn FnMut(Delta)) {
+        let mut entries = Vec::new();
+        for entry in message.array("tool_calls").unwrap_or_default() {
+            match entry.object() {
+                Some(object) if object.text("type").is_none_or(|kind| kind == "function" || kind.is_empty()) => {
+                    entries.push(object);
+                }
+                _ => self.keep("tool_call", entry),
+            }
+        }
+        // The form of 2023, of which there is at most one.
+        entries.extend(message.object("function_call"));
+        self.calls.take(&entries, &quirks.call_extra_fields, emit);
+    }
+
+    fn take_part(&mut self, part: Value<'_>, emit: &mut dyn FnMut(Delta)) {
+        let Some(object) = part.object() else {
+            return match part.text() {
+                Some(text) => self.say(text, emit),
+                None => self.keep("content", part),
+            };
+        };
+        let word = object.text("type").unwrap_or_default();
+        match word.as_str() {
+            "text" | "output_text" | "" if object.text("text").is_some() => {
+                self.say(object.text("text").unwrap_or_default(), emit);
+            }
+            "thinking" | "reasoning" => self.think(&word, &object, part, emit),
+            "refusal" if object.text("refusal").is_some() => {
+                self.refuse(object.text("refusal").unwrap_or_default(), emit);
+            }
+            _ => self.keep(if word.is_empty() { "content" } else { &word }, part),
+        }
+    }
+
+    fn think(&mut self, word: &str, object: &Object<'_>, part: Value<'_>, emit: &mut dyn FnMut(Delta)) {
+        let inner = object.get(word).or_else(|| object.get("text")).or_else(|| object.get("content"));
+        let text = inner.and_then(|inner| match inner.array() {
+            None => inner.text(),
+            Some(parts) => parts.into_iter().map(|part| part.object()?.text("text")).collect::<Option<String>>(),
+        });
+        match text {
+            Some(text) => self.reason(text, emit),
+            None => self.keep(word, part),
+        }
+    }
+
+    fn say(&mut self, text: String, emit: &mut dyn FnMut(Delta)) {
+        if !text.is_empty() {
+            self.text.push_str(&text);
+            emit(Delta::Text(text));
+        }
+    }
+
+    fn reason(&mut self, text: String, emit: &mut dyn FnMut(Delta)) {
+        if !text.is_empty() {
+            self.reasoning.push_str(&text);
+            emit(Delta::Reasoning(text));
+        }
+    }
+
+    fn refuse(&mut self, text: String, emit: &mut dyn FnMut(Delta)) {
+        if !text.is_empty() {
+            self.refusal.push_str(&text);
+            emit(Delta::Refusal(text));
+        }
+    }
+
+    fn keep(&mut self, word: &str, value: Value<'_>) {
+        self.unknown.push((word.to_owned(), value.raw().to_owned()));
+    }
+
+    fn take_usage(&mut self, value: Option<Value<'_>>) {
+        if let Some(value) = value
+            && let Some(object) = value.object()
+        {
+            usage::read(&object, value.raw(), &mut self.usage);
+        }
+    }
+
+    /// Joins the pieces of one detail, known by its index and type; what comes without an index stands alone.
+    fn take_detail(&mut self, value: Value<'_>) {
+        let Some(object) = value.object() else { return };
+        let key = (object.count("index"), object.text("type").unwrap_or_default());
+        let known = self.details.iter().position(|detail| key.0.is_some() && detail.key == key);
+        let Some(detail) = known.and_then(|at| self.details.get_mut(at)) else {
+            let fields = object.fields().map(|(name, value)| (name.to_owned(), Field::read(value))).collect();
+            self.details.push(Detail { key, fields });
+            return;
+        };
+        for (name, value) in object.fields() {
+            let more = Field::read(value);
+            let grows = matches!(name, "text" | "summary" | "data");
+            match (detail.fields.iter_mut().find(|(known, _)| known == name), more) {
+                (None, more) => detail.fields.push((name.to_owned(), more)),
+                (Some((_, Field::Text(text))), Field::Text(more)) if grows => text.push_str(&more),
+                (Some(_), Field::Json(json)) if json == "null" => {}
+                (Some((_, field)), more) => *field = more,
+            }
+        }
+    }
+
+    /// Tells what was held back.
+    pub(super) fn tell_rest(&mut self, emit: &mut dyn FnMut(Delta)) {
+        self.calls.tell_names(emit);
+    }
+
+    /// The answer in our words, now that its end has come.
+    pub(super) fn finish(self, quirks: &Quirks, issuer: &Issuer) -> Result<Read, Wrong> {
+        let mut warnings = Warnings::default();
+        let mut replaced = self.replaced;
+        let mut parts = Vec::new();
+        let details = self.details.iter().map(Detail::json).collect::<Vec<_>>().join(",");
+        if !self.reasoning.is_empty() || !details.is_empty() {
+            let mut part = Part::new(Kind::Reasoning(Reasoning { text: self.reasoning, is_summary: false }));
+            if !details.is_empty() {
+                part.provider_data = Some(data(issuer, format!("{{\"reasoning_details\":[{details}]}}")));
+            }
+            parts.push(part);
+        }
+        if !self.text.is_empty() {
+            parts.push(Part::text(self.text));
+        }
+        let has_refused = !self.refusal.is_empty();
+        if has_refused {
+            parts.push(Part::new(Kind::Refusal(self.refusal)));
+        }
+        parts.extend(self.unknown.into_iter().map(|(word, json)| Part::new(Kind::Unknown(word, json))));
+        let calls = self.calls.finish().ok_or(Wrong::Malformed("a tool call has no name"))?;
+        let has_calls = !calls.is_empty();
+        for Done { call, extra, replaced: in_arguments } in calls {
+            replaced |= in_arguments;
+            let mut part = Part::new(Kind::ToolCall(call));
+            if !extra.is_empty() {
+                let fields: Vec<_> = extra.iter().map(|(key, value)| format!("{}:{value}", quoted(key))).collect();
+                part.provider_data = Some(data(issuer, format!("{{{}}}", fields.join(","))));
+            }
+            parts.push(part);
+        }
+        let stop_reason = stop_reason(&self.finish, has_calls, has_refused);
+        if parts.is_empty() {
+            let is_cut = matches!(stop_reason, StopReason::MaxTokens | StopReason::ContentFilter);
+            let accepted = self.has_choice && quirks.empty_answer == EmptyAnswer::Accept;
+            if !is_cut && !accepted {
+                return Err(Wrong::Malformed("the provider gave an empty answer"));
+            }
+        }
+        if self.finish.is_empty() {
+            warnings.add("finish_reason_missing", "the provider did not say why the model stopped");
+        }
+        if !has_calls && matches!(self.finish.as_str(), "tool_calls" | "function_call") {
+            warnings.add("tool_calls_missing", "the provider says that the model called tools, and sent no call");
+        }
+        if self.has_other_choices {
+            warnings.add("other_choices_dropped", "the provider sent several answers; the first one was kept");
+        }
+        if replaced {
+            let message = "bytes or escapes that are no characters were replaced in the provider's answer";
+            warnings.add("replaced_invalid_unicode", message);
+        }
+        Ok(Read {
+            parts,
+            stop_reason,
+            stop_reason_raw: self.finish,
+            usage: self.usage,
+            response_model: self.model,
+            response_id: self.id,
+            warnings: warnings.0,
+        })
+    }
+}
+
+/// What a provider's word means. That there are calls says more than the word does: even OpenAI says `stop` after a named tool.
+fn stop_reason(word: &str, has_calls: bool, has_refused: bool) -> StopReason {
+    match word {
+        "length" | "max_tokens" | "model_length" => StopReason::MaxTokens,
+        "content_filter" => StopReason::ContentFilter,
+        _ if has_calls => StopReason::ToolCalls,
+        "refusal" => StopReason::Refusal,
+        _ if has_refused => StopReason::Refusal,
+        "stop" => StopReason::Stop,
+        "stop_sequence" => StopReason::StopSequence,
+        _ => StopReason::Other,
+    }
+}
+
+impl Detail {
+    fn json(&self) -> String {
+        let fields: Vec<_> =
+            self.fields.iter().map(|(name, field)| format!("{}:{}", quoted(name), field.json())).collect();
+        format!("{{{}}}", fields.join(","))
+    }
+}
+
+impl Field {
+    fn read(value: Value<'_>) -> Self {
+        value.text().map_or_else(|| Self::Json(value.raw().to_owned()), Self::Text)
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Json(text) => text.len(),
+        }
+    }
+
+    fn json(&self) -> String {
+        match self {
+            Self::Text(text) => quoted(text),
+            Self::Json(json) => json.clone(),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Warnings(Vec<Warning>);
+
+impl Warnings {
+    fn add(&mut self, code: &str, message: &str) {
+        self.0.push(Warning { code: code.to_owned(), message: message.to_owned() });
+    }
+}
+
+/// What some servers send to say that there is no error.
+fn is_nothing(error: Value<'_>) -> bool {
+    matches!(error.raw(), "\"\"" | "{}" | "[]" | "false")
+}
+
+fn data(issuer: &Issuer, data_json: String) -> ProviderData {
+    ProviderData { issuer: issuer.clone(), data_json }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = Writer::new();
+    out.text(text);
+    String::from_utf8_lossy(&out.into_bytes()).into_owned()
+}
+
+fn first_word(slot: &mut String, word: Option<String>) {
+    if slot.is_empty() {
+        *slot = word.unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,486 @@
+//! How a backend of this dialect is configured: where it is, how long it may take, and in what it differs from its relatives. It must not
+//! know where the text came from, nor read keys from anywhere: they are handed over.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use reqwest::Url;
+use reqwest::header::{HeaderName, HeaderValue};
+use serde::Deserialize;
+
+/// One backend. Every key has a default, so that an empty table is OpenAI itself.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The API's address up to its version, with or without a slash at the end. A query in it is kept.
+    pub base_url: String,
+    /// What follows it for chat completions.
+    pub path: String,
+    /// The provider's name, as the issuer of opaque data, which only goes back to the same one. Absent: the host of `base_url`.
+    pub provider: Option<String>,
+    /// The environment variable that holds the key.
+    pub api_key_env: Option<String>,
+    /// The file that holds the key.
+    pub api_key_file: Option<PathBuf>,
+    /// A call without any key is refused before it is sent.
+    pub requires_credential: bool,
+    /// The header that carries the key.
+    pub credential_header: String,
+    /// What stands before the key in that header.
+    pub credential_prefix: String,
+    /// More headers. Not for secrets: these are shown and not redacted.
+    pub extra_headers: BTreeMap<String, String>,
+    /// A proxy for these calls; the environment's are not used.
+    pub proxy: Option<String>,
+    /// Allows `http://` to hosts other than this machine.
+    pub insecure_http: bool,
+    /// An answer of more bytes is refused before it is held in memory.
+    pub max_answer_bytes: usize,
+    /// How long things may take.
+    pub timeouts: Timeouts,
+    /// In what this server differs.
+    pub quirks: Quirks,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            base_url: "https://api.openai.com/v1".to_owned(),
+            path: "chat/completions".to_owned(),
+            provider: None,
+            api_key_env: None,
+            api_key_file: None,
+            requires_credential: false,
+            credential_header: "authorization".to_owned(),
+            credential_prefix: "Bearer ".to_owned(),
+            extra_headers: BTreeMap::new(),
+            proxy: None,
+            insecure_http: false,
+            max_answer_bytes: 32 << 20,
+            timeouts: Timeouts::default(),
+            quirks: Quirks::default(),
+        }
+    }
+}
+
+/// Limits of time for one call, in milliseconds.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Timeouts {
+    /// Until the connection stands, TLS included.
+    pub connect_ms: u64,
+    /// From the start until the first byte of the answer's body. An answer that is not streamed is all thinking before that byte.
+    pub first_byte_ms: u64,
+    /// Between two pieces of the answer.
+    pub idle_ms: u64,
+    /// For the whole call, without retries.
+    pub total_ms: u64,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { connect_ms: 10_000, first_byte_ms: 300_000, idle_ms: 120_000, total_ms: 600_000 }
+    }
+}
+
+impl Timeouts {
+    pub(super) fn connect(&self) -> Duration {
+        Duration::from_millis(self.connect_ms)
+    }
+
+    pub(super) fn first_byte(&self) -> Duration {
+        Duration::from_millis(self.first_byte_ms)
+    }
+
+    pub(super) fn idle(&self) -> Duration {
+        Duration::from_millis(self.idle_ms)
+    }
+
+    pub(super) fn total(&self) -> Duration {
+        Duration::from_millis(self.total_ms)
+    }
+}
+
+/// In what a server differs from its relatives: data, so that a new one needs no code.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Quirks {
+    /// The role of system messages.
+    pub system_role: SystemRole,
+    /// Where system messages may stand.
+    pub system_position: SystemPosition,
+    /// The field that limits the answer. The old name is the default because servers that do not know the new one ignore it silently,
+    /// while those that dropped the old one say so.
+    pub max_tokens_field: MaxTokensField,
+    /// Answers can be streamed.
+    pub stream: bool,
+    /// `stream_options` may ask for the usage.
+    pub stream_options: bool,
+    /// Whether a stream without `[DONE]` is whole once it has said why the model stopped.
+    pub done_marker: DoneMarker,
+    /// How a JSON contract is passed on.
+    pub structured_output: StructuredOutput,
+    /// The `strict` flag of a schema; absent: not sent. OpenAI's strict mode refuses schemas that leave properties optional.
+    pub strict_schema: Option<bool>,
+    /// Several texts of one message go as an array; else they are joined.
+    pub text_arrays: bool,
+    /// The content of an assistant message that only calls tools.
+    pub call_content: CallContent,
+    /// When reasoning is sent back.
+    pub send_reasoning: SendReasoning,
+    /// Under which name.
+    pub reasoning_field: ReasoningField,
+    /// An assistant message may have a `refusal`; else a refusal goes as its text.
+    pub refusal_field: bool,
+    /// Images are understood.
+    pub images: bool,
+    /// How files are understood.
+    pub files: Files,
+    /// Where images and files of a tool's result go.
+    pub tool_result_media: ToolResultMedia,
+    /// Tools are understood.
+    pub tools: bool,
+    /// The word that makes the model call at least one tool.
+    pub required_word: String,
+    /// `parallel_tool_calls` may be set.
+    pub parallel_tool_calls: bool,
+    /// A call id that was used before in the history is replaced by ours.
+    pub unique_call_ids: bool,
+    /// Call ids must have exactly so many letters and digits: others are replaced by ids derived from them.
+    pub call_id_length: Option<u8>,
+    /// How arguments that are no JSON object are sent back.
+    pub invalid_arguments: InvalidArguments,
+    /// Cache markers go out as `cache_control`.
+    pub cache_markers: bool,
+    /// The field for the session id; absent: not sent.
+    pub session_field: Option<String>,
+    /// Fields of a tool call besides those of the dialect that are kept and sent back to the same provider and model.
+    pub call_extra_fields: Vec<String>,
+    /// What an answer is in which the model says nothing and stops.
+    pub empty_answer: EmptyAnswer,
+}
+
+impl Default for Quirks {
+    fn default() -> Self {
+        Self {
+            system_role: SystemRole::default(),
+            system_position: SystemPosition::default(),
+            max_tokens_field: MaxTokensField::default(),
+            stream: true,
+            stream_options: true,
+            done_marker: DoneMarker::default(),
+            structured_output: StructuredOutput::default(),
+            strict_schema: None,
+            text_arrays: true,
+            call_content: CallContent::default(),
+            send_reasoning: SendReasoning::default(),
+            reasoning_field: ReasoningField::default(),
+            refusal_field: false,
+            images: true,
+            files: Files::default(),
+            tool_result_media: ToolResultMedia::default(),
+            tools: true,
+            required_word: "required".to_owned(),
+            parallel_tool_calls: true,
+            unique_call_ids: false,
+            call_id_length: None,
+            invalid_arguments: InvalidArguments::default(),
+            cache_markers: false,
+            session_field: None,
+            call_extra_fields: vec!["extra_content".to_owned()],
+            empty_answer: EmptyAnswer::default(),
+        }
+    }
+}
+
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident { $(#[$first_doc:meta])* $first:ident, $($(#[$variant_doc:meta])* $variant:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name {
+            #[default]
+            $(#[$first_doc])*
+            $first,
+            $($(#[$variant_doc])* $variant,)*
+        }
+    };
+}
+
+choice! {
+    /// The role of system messages.
+    SystemRole {
+        /// `system`.
+        System,
+        /// `developer`.
+        Developer,
+        /// `user`, for models without one.
+        User,
+    }
+}
+choice! {
+    /// Where system messages may stand.
+    SystemPosition {
+        /// Anywhere.
+        Anywhere,
+        /// Only as the first message; later ones go as the user's.
+        First,
+    }
+}
+choice! {
+    /// The field that limits the answer.
+    MaxTokensField {
+        /// `max_tokens`.
+        MaxTokens,
+        /// `max_completion_tokens`.
+        MaxCompletionTokens,
+    }
+}
+choice! {
+    /// Whether `[DONE]` must end a stream.
+    DoneMarker {
+        /// It need not.
+        Optional,
+        /// It must.
+        Required,
+    }
+}
+choice! {
+    /// How a JSON contract is passed on.
+    StructuredOutput {
+        /// Schemas as `json_schema`, other JSON as `json_object`.
+        JsonSchema,
+        /// Both as `json_object`.
+        JsonObject,
+        /// Not at all.
+        None,
+    }
+}
+choice! {
+    /// The content of an assistant message that only calls tools.
+    CallContent {
+        /// `null`.
+        Null,
+        /// The empty text.
+        Empty,
+        /// No such field.
+        Omit,
+    }
+}
+choice! {
+    /// When reasoning is sent back.
+    SendReasoning {
+        /// Never.
+        Never,
+        /// With messages that call tools.
+        WithCalls,
+        /// Always.
+        Always,
+    }
+}
+choice! {
+    /// The field of an assistant message for reasoning.
+    ReasoningField {
+        /// `reasoning_content`.
+        ReasoningContent,
+        /// `reasoning`.
+        Reasoning,
+        /// `reasoning_details`, as the same provider and model gave them.
+        ReasoningDetails,
+    }
+}
+choice! {
+    /// How files are understood.
+    Files {
+        /// With their bytes.
+        Inline,
+        /// With their bytes, or as links.
+        Links,
+        /// Not at all.
+        None,
+    }
+}
+choice! {
+    /// Where images and files of a tool's result go.
+    ToolResultMedia {
+        /// Into a user message after the results.
+        UserMessage,
+        /// Into the result.
+        ToolMessage,
+    }
+}
+choice! {
+    /// How arguments that are no JSON object are sent back.
+    InvalidArguments {
+        /// As the model wrote them.
+        Verbatim,
+        /// In an object, as the text under `invalid_arguments`.
+        Wrap,
+    }
+}
+choice! {
+    /// What an answer is in which the model says nothing and stops.
+    EmptyAnswer {
+        /// A failure.
+        Refuse,
+        /// An answer without parts.
+        Accept,
+    }
+}
+
+impl Config {
+    /// What is wrong: the key, and what it must be.
+    pub fn problems(&self) -> Vec<(&'static str, String)> {
+        let mut problems = Vec::new();
+        let mut check = |key, good: bool, what: &str| {
+            if !good {
+                problems.push((key, what.to_owned()));
+            }
+        };
+        match self.endpoint() {
+            Ok(_) => {}
+            Err(what) => check("base_url", false, &what),
+        }
+        let both = self.api_key_env.is_some() && self.api_key_file.is_some();
+        check("api_key_file", !both, "must not be set together with `api_key_env`");
+        let header = HeaderName::try_from(self.credential_header.as_str());
+        check("credential_header", header.is_ok(), "must be a header name");
+        let prefix = HeaderValue::try_from(self.credential_prefix.as_str());
+        check("credential_prefix", prefix.is_ok(), "must be text for a header");
+        let headers = self.extra_headers.iter().all(|(name, value)| {
+            HeaderName::try_from(name.as_str()).is_ok() && HeaderValue::try_from(value.as_str()).is_ok()
+        });
+        check("extra_headers", headers, "must be names and values of headers");
+        let proxy = self.proxy.as_ref().is_none_or(|proxy| Url::parse(proxy).is_ok());
+        check("proxy", proxy, "must be an address such as http://proxy.example:3128");
+        check("max_answer_bytes", self.max_answer_bytes > 0, "must be 1 or more");
+        let Timeouts { connect_ms, first_byte_ms, idle_ms, total_ms } = self.timeouts;
+        check("timeouts.connect_ms", connect_ms > 0, "must be 1 or more");
+        check("timeouts.first_byte_ms", first_byte_ms > 0, "must be 1 or more");
+        check("timeouts.idle_ms", idle_ms > 0, "must be 1 or more");
+        check("timeouts.total_ms", total_ms > 0, "must be 1 or more");
+        let length = self.quirks.call_id_length.is_none_or(|length| (8..=40).contains(&length));
+        check("quirks.call_id_length", length, "must be 8 to 40");
+        problems
+    }
+
+    /// Where calls go.
+    pub(super) fn endpoint(&self) -> Result<Url, String> {
+        let mut url = Url::parse(&self.base_url).map_err(|error| format!("is not an address: {error}"))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("must not hold credentials; use `api_key_env` or `api_key_file`".to_owned());
+        }
+        match url.scheme() {
+            "https" => {}
+            "http" if self.insecure_http || is_this_machine(&url) => {}
+            "http" => {
+                let what = "sends the key and all content in the clear; use https, or set `insecure_http`";
+                return Err(what.to_owned());
+            }
+            _ => return Err("must begin with https:// or http://".to_owned()),
+        }
+        let path = format!("{}/{}", url.path().trim_end_matches('/'), self.path.trim_start_matches('/'));
+        url.set_path(&path);
+        url.set_fragment(None);
+        Ok(url)
+    }
+
+    /// The address without what may be secret.
+    pub(super) fn shown_url(&self) -> String {
+        let Ok(mut url) = Url::parse(&self.base_url) else { return String::new() };
+        url.set_query(None);
+        url.set_fragment(None);
+        url.to_string()
+    }
+
+    /// The provider's name.
+    pub(super) fn provider(&self) -> String {
+        let host = || Url::parse(&self.base_url).ok().and_then(|url| url.host_str().map(str::to_owned));
+        self.provider.clone().or_else(host).unwrap_or_default()
+    }
+}
+
+fn is_this_machine(url: &Url) -> bool {
+    let Some(host) = url.host_str() else { return false };
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    match address {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(base_url: &str) -> Config {
+        Config { base_url: base_url.to_owned(), ..Config::default() }
+    }
+
+    #[test]
+    fn a_slash_at_the_end_changes_nothing_and_a_query_stays() {
+        for (base, full) in [
+            ("https://api.example/v1", "https://api.example/v1/chat/completions"),
+            ("https://api.example/v1/", "https://api.example/v1/chat/completions"),
+            ("https://api.example", "https://api.example/chat/completions"),
+            ("https://a.example/d/m?api-version=7", "https://a.example/d/m/chat/completions?api-version=7"),
+        ] {
+            assert_eq!(at(base).endpoint().unwrap().as_str(), full);
+        }
+        assert_eq!(at("https://a.example/v1?key=s").shown_url(), "https://a.example/v1");
+    }
+
+    #[test]
+    fn plain_http_leaves_this_machine_only_when_allowed() {
+        for local in ["http://127.0.0.1:8000/v1", "http://localhost/v1", "http://[::1]:1/v1", "http://m.localhost"] {
+            assert!(at(local).endpoint().is_ok(), "{local}");
+        }
+        assert!(at("http://models.example/v1").endpoint().is_err());
+        assert!(Config { insecure_http: true, ..at("http://models.example/v1") }.endpoint().is_ok());
+    }
+
+    #[test]
+    fn every_mistake_is_named() {
+        let config = Config {
+            api_key_env: Some("K".to_owned()),
+            api_key_file: Some("k".into()),
+            credential_header: "a b".to_owned(),
+            proxy: Some("x".to_owned()),
+            max_answer_bytes: 0,
+            timeouts: Timeouts { idle_ms: 0, ..Timeouts::default() },
+            ..at("https://user:pass@host/")
+        };
+        let keys: Vec<_> = config.problems().into_iter().map(|(key, _)| key).collect();
+        let expected =
+            ["base_url", "api_key_file", "credential_header", "proxy", "max_answer_bytes", "timeouts.idle_ms"];
+        assert_eq!(keys, expected);
+        assert_eq!(Config::default().problems(), []);
+    }
+
+    #[test]
+    fn the_table_is_strict_and_its_words_are_words() {
+        let config: Config = toml::from_str(
+            r#"
+            base_url = "http://127.0.0.1:11434/v1"
+            provider = "ollama"
+            [timeouts]
+            idle_ms = 5
+            [quirks]
+            system_role = "developer"
+            max_tokens_field = "max_completion_tokens"
+            send_reasoning = "with_calls"
+            reasoning_field = "reasoning_details"
+            structured_output = "json_object"
+            "#,
+        )
+        .unwrap();
+        assert_eq!((config.timeouts.idle_ms, config.timeouts.connect_ms), (5, 10_000));
+        assert_eq!(config.quirks.send_reasoning, SendReasoning::WithCalls);
+        assert_eq!(config.provider(), "ollama");
+        assert_eq!(Config::default().provider(), "api.openai.com");
+        assert!(toml::from_str::<Config>("api_key = \"secret\"").is_err());
+        assert!(toml::from_str::<Config>("quirks = { systemrole = \"x\" }").is_err());
+    }
+}

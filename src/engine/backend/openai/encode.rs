@@ -1,0 +1,267 @@
+//! A call as the body of a request: settings first and messages last, so that the body for a longer history begins with that for a
+//! shorter one. It must not know connections.
+
+use serde_json::Number;
+
+use super::config::{Config, MaxTokensField, StructuredOutput};
+use super::history::History;
+use super::reader::{self, Value};
+use super::writer::Writer;
+use crate::domain::settings::{Contract, Parameters, ToolChoice};
+use crate::domain::tool::Tool;
+use crate::engine::backend::{Call, Failure, FailureKind, Outbound};
+
+/// Fields that always come from the call. Several answers at once (`n`) have no place in an exchange.
+const OURS: [&str; 5] = ["model", "messages", "stream", "stream_options", "n"];
+
+/// Longest name of a schema, and its characters, in the API's own words `a-z, A-Z, 0-9, or contain underscores and dashes`.
+const MAX_SCHEMA_NAME: usize = 64;
+
+/// Who must have issued opaque data for it to be sent back.
+#[derive(Clone, Copy)]
+pub(super) struct Recipient<'a> {
+    pub(super) provider: &'a str,
+    pub(super) api: &'a str,
+    pub(super) model: &'a str,
+}
+
+/// What was changed on the way, each change once.
+#[derive(Default)]
+pub(super) struct Adaptations(Vec<String>);
+
+impl Adaptations {
+    pub(super) fn add(&mut self, word: &str) {
+        if !self.0.iter().any(|known| known == word) {
+            self.0.push(word.to_owned());
+        }
+    }
+}
+
+/// The dialect or this server cannot say it.
+pub(super) fn unsupported(feature: impl Into<String>, message: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::Unsupported(feature.into()), message)
+}
+
+/// The call in this dialect.
+pub(super) fn encode(config: &Config, provider: &str, api: &str, call: &Call) -> Result<Outbound, Failure> {
+    let stream = call.stream && config.quirks.stream;
+    let recipient = Recipient { provider, api, model: &call.model };
+    let mut body = Body { config, out: Writer::new(), adapted: Adaptations::default(), set: OURS.to_vec() };
+    if call.stream && !stream {
+        body.adapted.add("not_streamed");
+    }
+    body.out.open(b'{');
+    body.out.key("model").text(&call.model);
+    body.streaming(stream);
+    body.parameters(&call.parameters, !call.tools.is_empty())?;
+    body.session(call.session_id.as_deref());
+    body.tools(&call.tools, &call.tool_choice)?;
+    body.contract(&call.contract)?;
+    body.extra(call.parameters.extra_json.as_deref())?;
+    body.out.key("messages").open(b'[');
+    History::new(&config.quirks, recipient).write(&call.messages, &mut body.out, &mut body.adapted)?;
+    body.out.close(b']');
+    body.out.close(b'}');
+    let Body { out, adapted: Adaptations(adaptations), .. } = body;
+    Ok(Outbound { body: out.into_bytes().into(), adaptations, stream, model: call.model.clone() })
+}
+
+struct Body<'a> {
+    config: &'a Config,
+    out: Writer,
+    adapted: Adaptations,
+    set: Vec<&'a str>,
+}
+
+impl<'a> Body<'a> {
+    fn key(&mut self, key: &'a str) -> &mut Writer {
+        self.set.push(key);
+        self.out.key(key)
+    }
+
+    fn streaming(&mut self, stream: bool) {
+        if stream {
+            self.out.key("stream").bool(true);
+            if self.config.quirks.stream_options {
+                self.out.key("stream_options").object(|out| out.key("include_usage").bool(true));
+            }
+        }
+    }
+
+    fn parameters(&mut self, parameters: &'a Parameters, has_tools: bool) -> Result<(), Failure> {
+        let quirks = &self.config.quirks;
+        if let Some(temperature) = parameters.temperature {
+            let number = number("temperature", temperature)?;
+            self.key("temperature").number(number);
+        }
+        if let Some(top_p) = parameters.top_p {
+            let number = number("top_p", top_p)?;
+            self.key("top_p").number(number);
+        }
+        if let Some(limit) = parameters.max_output_tokens {
+            let field = match quirks.max_tokens_field {
+                MaxTokensField::MaxTokens => "max_tokens",
+                MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
+            };
+            self.key(field).number(limit);
+        }
+        if !parameters.stop_sequences.is_empty() {
+            self.key("stop").array(|out| parameters.stop_sequences.iter().for_each(|stop| out.text(stop)));
+        }
+        if let Some(seed) = parameters.seed {
+            self.key("seed").number(seed);
+        }
+        if let Some(effort) = &parameters.reasoning_effort {
+            self.key("reasoning_effort").text(effort);
+        }
+        match parameters.parallel_tool_calls {
+            Some(parallel) if has_tools && quirks.parallel_tool_calls => self.key("parallel_tool_calls").bool(parallel),
+            Some(false) if has_tools => {
+                return Err(unsupported(
+                    "parallel_tool_calls",
+                    "this backend cannot be told to call one tool at a time",
+                ));
+            }
+            // Without tools the API refuses the field, and it says nothing.
+            Some(_) | None => {}
+        }
+        Ok(())
+    }
+
+    fn session(&mut self, session_id: Option<&str>) {
+        match (session_id, self.config.quirks.session_field.as_deref()) {
+            (Some(session_id), Some(field)) => self.key(field).text(session_id),
+            (Some(_), None) => self.adapted.add("session_id_dropped"),
+            (None, _) => {}
+        }
+    }
+
+    fn tools(&mut self, tools: &[Tool], choice: &ToolChoice) -> Result<(), Failure> {
+        let quirks = &self.config.quirks;
+        if tools.is_empty() {
+            return match choice {
+                ToolChoice::Auto | ToolChoice::None => Ok(()),
+                ToolChoice::Required | ToolChoice::Named(_) => {
+                    Err(unsupported("tool_choice", "a tool must be called and none is offered"))
+                }
+            };
+        }
+        if !quirks.tools {
+            return Err(unsupported("tools", "this backend does not offer tools to its model"));
+        }
+        self.key("tools").open(b'[');
+        for tool in tools {
+            self.tool(tool)?;
+        }
+        self.out.close(b']');
+        match choice {
+            ToolChoice::Auto => {}
+            ToolChoice::None => self.key("tool_choice").text("none"),
+            ToolChoice::Required => self.key("tool_choice").text(&quirks.required_word),
+            ToolChoice::Named(name) => self.key("tool_choice").object(|out| {
+                out.key("type").text("function");
+                out.key("function").object(|out| out.key("name").text(name));
+            }),
+        }
+        Ok(())
+    }
+
+    fn tool(&mut self, tool: &Tool) -> Result<(), Failure> {
+        let schema = tool.input_schema_json.trim();
+        if !schema.is_empty() && !reader::is_json(schema) {
+            let message = format!("the input schema of the tool `{}` is not JSON", tool.name);
+            return Err(unsupported("tools.input_schema_json", message));
+        }
+        let mut mended = false;
+        self.out.object(|out| {
+            out.key("type").text("function");
+            out.key("function").object(|out| {
+                out.key("name").text(&tool.name);
+                if !tool.description.is_empty() {
+                    out.key("description").text(&tool.description);
+                }
+                // Some servers cannot do without a schema.
+                let schema = if schema.is_empty() { r#"{"type":"object","properties":{}}"# } else { schema };
+                mended = out.key("parameters").json(schema);
+            });
+        });
+        if mended {
+            self.adapted.add("replaced_invalid_unicode");
+        }
+        Ok(())
+    }
+
+    fn contract(&mut self, contract: &Contract) -> Result<(), Failure> {
+        let quirks = &self.config.quirks;
+        let (name, schema) = match (contract, quirks.structured_output) {
+            (Contract::Text, _) => return Ok(()),
+            (Contract::Json | Contract::JsonSchema { .. }, StructuredOutput::None) => {
+                self.adapted.add("contract_not_sent");
+                return Ok(());
+            }
+            (Contract::Json, _) => {
+                self.key("response_format").object(|out| out.key("type").text("json_object"));
+                return Ok(());
+            }
+            (Contract::JsonSchema { .. }, StructuredOutput::JsonObject) => {
+                self.adapted.add("schema_not_sent");
+                self.key("response_format").object(|out| out.key("type").text("json_object"));
+                return Ok(());
+            }
+            (Contract::JsonSchema { name, schema_json }, StructuredOutput::JsonSchema) => (name, schema_json),
+        };
+        if !reader::is_json(schema) {
+            return Err(unsupported("contract.schema_json", "the schema of the contract is not JSON"));
+        }
+        let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
+        let mut sent: String = name.chars().map(allowed).take(MAX_SCHEMA_NAME).collect();
+        if sent.is_empty() {
+            sent.push_str("answer");
+        } else if sent != *name {
+            self.adapted.add("contract_name_changed");
+        }
+        let strict = quirks.strict_schema;
+        let mut mended = false;
+        self.key("response_format").object(|out| {
+            out.key("type").text("json_schema");
+            out.key("json_schema").object(|out| {
+                out.key("name").text(&sent);
+                mended = out.key("schema").json(schema);
+                if let Some(strict) = strict {
+                    out.key("strict").bool(strict);
+                }
+            });
+        });
+        if mended {
+            self.adapted.add("replaced_invalid_unicode");
+        }
+        Ok(())
+    }
+
+    /// The caller's own fields, verbatim. One that the call sets as well is refused: neither of the two may be ignored.
+    fn extra(&mut self, extra: Option<&str>) -> Result<(), Failure> {
+        let Some(extra) = extra else { return Ok(()) };
+        let malformed = || unsupported("extra_json", "`extra_json` must be a JSON object, and not nested too deeply");
+        if !reader::is_object(extra) {
+            return Err(malformed());
+        }
+        let fields = Value::parse(extra).and_then(Value::object).ok_or_else(malformed)?;
+        for (key, value) in fields.fields() {
+            if self.set.contains(&key) {
+                let message = format!("`extra_json` must not set `{key}`: the call does");
+                return Err(unsupported(format!("extra_json.{key}"), message));
+            }
+            if self.out.key(key).json(value.raw()) {
+                self.adapted.add("replaced_invalid_unicode");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn number(name: &str, value: f64) -> Result<Number, Failure> {
+    Number::from_f64(value).ok_or_else(|| unsupported(name, format!("`{name}` is not a number that JSON has")))
+}
+
+#[cfg(test)]
+mod tests;

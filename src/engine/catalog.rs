@@ -1,0 +1,243 @@
+//! The catalog: prompts, profiles and contracts as configured, checked against one another. It must not know how they are used.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::config::{Config, ConfigProblem, ContractConfig, check_id};
+use super::contract::{Schemas, parse_schema};
+use super::nearest::hint;
+use super::profile::Profile;
+pub use super::prompt::{Kind, Prompt, Variable};
+use crate::domain::settings::Contract;
+
+/// What a contract's file ends with.
+const CONTRACT_ENDING: &str = ".json";
+/// The kinds of backends that this version has.
+pub const BACKEND_KINDS: [&str; 2] = ["openai", "scripted"];
+/// The kinds that are named by the design and not there yet.
+const LATER_KINDS: [&str; 5] = ["openai_responses", "anthropic", "gemini", "ollama", "client"];
+/// Contracts that are always there.
+const BUILT_IN: [(&str, Contract, &str); 2] =
+    [("text", Contract::Text, "Any text"), ("json", Contract::Json, "Any JSON value")];
+
+/// A contract of the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfiguredContract {
+    /// Its id.
+    pub id: String,
+    /// What it is for.
+    pub description: String,
+    /// The contract.
+    pub contract: Contract,
+}
+
+/// What is configured.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    /// Prompts by id.
+    pub prompts: BTreeMap<String, Prompt>,
+    /// Profiles by id.
+    pub profiles: BTreeMap<String, Profile>,
+    /// Contracts by id; `text` and `json` are always among them.
+    pub contracts: BTreeMap<String, ConfiguredContract>,
+    /// The profile of calls that name none.
+    pub default_profile: Option<String>,
+}
+
+impl Catalog {
+    /// Reads and checks everything. Relative paths are taken from `base`, the folder of the configuration.
+    ///
+    /// # Errors
+    /// Every mistake at once.
+    pub fn load(config: &Config, base: &Path) -> Result<Self, Vec<ConfigProblem>> {
+        let mut problems = Vec::new();
+        check_backends(config, &mut problems);
+        let mut catalog = Self {
+            profiles: profiles(config, &mut problems),
+            contracts: contracts(config, base, &mut problems),
+            default_profile: config.default_profile.clone(),
+            ..Self::default()
+        };
+        if let Some(id) = &catalog.default_profile
+            && !config.profiles.contains_key(id)
+        {
+            let known = config.profiles.keys().map(String::as_str);
+            let what = format!("there is no profile `{id}`{}", hint(id, known));
+            problems.push(ConfigProblem::new("default_profile", what, format!("add `[profiles.{id}]`")));
+        }
+        if let Some(folder) = &config.prompts_dir {
+            catalog.load_prompts(config, &base.join(folder), &mut problems);
+        }
+        if problems.is_empty() { Ok(catalog) } else { Err(problems) }
+    }
+
+    fn load_prompts(&mut self, config: &Config, folder: &Path, problems: &mut Vec<ConfigProblem>) {
+        let schemas = Schemas::default();
+        for (path, prompt) in super::prompt::load(folder, problems) {
+            let at = path.display().to_string();
+            let mut wrong = |what: String, remedy: &str| problems.push(ConfigProblem::new(&at, what, remedy));
+            if let Some(id) = prompt.profile_id.as_deref().filter(|id| !config.profiles.contains_key(*id)) {
+                let known = config.profiles.keys().map(String::as_str);
+                wrong(format!("asks for the profile `{id}`, which there is not{}", hint(id, known)), "");
+            }
+            if let Some(id) = prompt.contract_id.as_deref().filter(|id| !self.contracts.contains_key(*id)) {
+                let known = self.contracts.keys().map(String::as_str);
+                wrong(format!("asks for the contract `{id}`, which there is not{}", hint(id, known)), "");
+            }
+            let tools = prompt.tools.as_ref().map(|set| set.tools.as_slice()).unwrap_or_default();
+            for (index, tool) in tools.iter().enumerate() {
+                if tool.name.is_empty() || tools.iter().take(index).any(|other| other.name == tool.name) {
+                    wrong(format!("tool {} has no name of its own", index + 1), "");
+                }
+                if let Err(problem) = schemas.check_tool(tool) {
+                    wrong(format!("the input schema of tool `{}` is not usable: {problem}", tool.name), "");
+                }
+            }
+            if self.prompts.contains_key(&prompt.id) {
+                wrong(
+                    format!("another file has a prompt with the id `{}`", prompt.id),
+                    "give one of them another `id`",
+                );
+            }
+            self.prompts.insert(prompt.id.clone(), prompt);
+        }
+    }
+}
+
+fn check_backends(config: &Config, problems: &mut Vec<ConfigProblem>) {
+    for (id, backend) in &config.backends {
+        let kind = backend.kind.as_str();
+        let at = format!("backends.{id}");
+        if LATER_KINDS.contains(&kind) {
+            let remedy = format!("this version has {}", listed(BACKEND_KINDS));
+            problems.push(ConfigProblem::new(
+                format!("{at}.kind"),
+                format!("`{kind}` is not implemented by this version"),
+                remedy,
+            ));
+        } else if !BACKEND_KINDS.contains(&kind) {
+            let what = format!("there is no backend kind `{kind}`{}", hint(kind, BACKEND_KINDS));
+            problems.push(ConfigProblem::new(
+                format!("{at}.kind"),
+                what,
+                format!("known are {}", listed(BACKEND_KINDS)),
+            ));
+        }
+        for (key, what) in backend.limits.problems() {
+            problems.push(ConfigProblem::new(format!("{at}.{key}"), what, ""));
+        }
+    }
+}
+
+fn listed<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    words.into_iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn profiles(config: &Config, problems: &mut Vec<ConfigProblem>) -> BTreeMap<String, Profile> {
+    let mut profiles = BTreeMap::new();
+    for (id, profile) in &config.profiles {
+        let at = format!("profiles.{id}");
+        if !config.backends.contains_key(&profile.backend) {
+            let known = config.backends.keys().map(String::as_str);
+            let what = format!("there is no backend `{}`{}", profile.backend, hint(&profile.backend, known));
+            let remedy = format!("add `[backends.{}]`", profile.backend);
+            problems.push(ConfigProblem::new(format!("{at}.backend"), what, remedy));
+        }
+        if profile.model.trim().is_empty() {
+            problems.push(ConfigProblem::new(format!("{at}.model"), "must not be empty", ""));
+        }
+        let parameters = profile.parameters.check().unwrap_or_else(|wrong| {
+            let of = |(key, what)| ConfigProblem::new(format!("{at}.parameters.{key}"), what, "");
+            problems.extend(wrong.into_iter().map(of));
+            Default::default()
+        });
+        let (backend_id, model) = (profile.backend.clone(), profile.model.clone());
+        profiles.insert(id.clone(), Profile { id: id.clone(), backend_id, model, parameters });
+    }
+    profiles
+}
+
+fn contracts(config: &Config, base: &Path, problems: &mut Vec<ConfigProblem>) -> BTreeMap<String, ConfiguredContract> {
+    let built_in = |(id, contract, description): (&str, Contract, &str)| {
+        let (id, description) = (id.to_owned(), description.to_owned());
+        (id.clone(), ConfiguredContract { id, description, contract })
+    };
+    let mut contracts: BTreeMap<String, ConfiguredContract> = BUILT_IN.into_iter().map(built_in).collect();
+    let mut add = |id: &str, at: &str, description: &str, text: String| {
+        let wrong = |what: String| Some(ConfigProblem::new(at, what, ""));
+        if let Err(what) = check_id(id) {
+            return wrong(what);
+        }
+        if contracts.contains_key(id) {
+            return wrong(format!("there is another contract `{id}`"));
+        }
+        let contract = Contract::JsonSchema { name: id.replace('.', "_"), schema_json: text };
+        if let Err(problem) = Schemas::default().check(&contract) {
+            return wrong(format!("the schema is not usable: {problem}"));
+        }
+        let description = if description.is_empty() { described(&contract) } else { description.to_owned() };
+        contracts.insert(id.to_owned(), ConfiguredContract { id: id.to_owned(), description, contract });
+        None
+    };
+    for (id, entry) in &config.contracts {
+        let at = format!("contracts.{id}");
+        match schema_of(entry, base) {
+            Ok(text) => problems.extend(add(id, &at, &entry.description, text)),
+            Err(what) => problems.push(ConfigProblem::new(at, what, "")),
+        }
+    }
+    for path in contract_files(config, base, problems) {
+        let at = path.display().to_string();
+        let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(CONTRACT_ENDING));
+        match (name, std::fs::read_to_string(&path)) {
+            (Some(id), Ok(text)) => problems.extend(add(id, &at, "", text)),
+            (_, Err(error)) => problems.push(ConfigProblem::new(at, error.to_string(), "")),
+            (None, Ok(_)) => {}
+        }
+    }
+    contracts
+}
+
+fn schema_of(entry: &ContractConfig, base: &Path) -> Result<String, String> {
+    match (&entry.schema, &entry.schema_file) {
+        (Some(text), None) => Ok(text.clone()),
+        (None, Some(file)) => {
+            let path = base.join(file);
+            std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+        }
+        _ => Err("needs one of `schema` and `schema_file`".to_owned()),
+    }
+}
+
+fn contract_files(config: &Config, base: &Path, problems: &mut Vec<ConfigProblem>) -> Vec<PathBuf> {
+    let Some(folder) = config.contracts_dir.as_ref().map(|folder| base.join(folder)) else {
+        return Vec::new();
+    };
+    match std::fs::read_dir(&folder) {
+        Ok(entries) => {
+            let is_contract = |path: &PathBuf| path.to_str().is_some_and(|name| name.ends_with(CONTRACT_ENDING));
+            let mut paths: Vec<PathBuf> =
+                entries.filter_map(Result::ok).map(|entry| entry.path()).filter(is_contract).collect();
+            paths.sort();
+            paths
+        }
+        Err(error) => {
+            let remedy = "make the folder, or take `contracts_dir` out";
+            problems.push(ConfigProblem::new("contracts_dir", format!("{}: {error}", folder.display()), remedy));
+            Vec::new()
+        }
+    }
+}
+
+/// A schema's own description, else its title.
+fn described(contract: &Contract) -> String {
+    let Contract::JsonSchema { schema_json, .. } = contract else {
+        return String::new();
+    };
+    let schema = parse_schema(schema_json).unwrap_or_default();
+    let field = |key: &str| schema.get(key).and_then(serde_json::Value::as_str).map(str::to_owned);
+    field("description").or_else(|| field("title")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+use super::*;
+
+fn config(text: &str) -> Config {
+    Config::from_table(text.parse().unwrap()).unwrap()
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    std::fs::write(folder.join(name), text).unwrap();
+}
+
+#[test]
+fn everything_is_loaded_and_checked_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    std::fs::create_dir(base.join("prompts")).unwrap();
+    std::fs::create_dir(base.join("contracts")).unwrap();
+    write(&base.join("prompts"), "greet.prompt", "---\nprofile: main\ncontract: person\n---\nhi");
+    write(&base.join("prompts"), "b.prompt.md", "---\ncontract: json\n---\nhi");
+    write(&base.join("prompts"), "README.md", "not a prompt");
+    write(&base.join("contracts"), "person.json", r#"{"title":"A person","type":"object"}"#);
+    let config = config(
+        r#"
+        default_profile = "main"
+        prompts_dir = "prompts"
+        contracts_dir = "contracts"
+        [profiles.main]
+        backend = "demo"
+        model = "m"
+        parameters = { temperature = 0.5 }
+        [backends.demo]
+        kind = "scripted"
+        capacity = 2
+        [contracts."v1.list"]
+        description = "A list"
+        schema = '{"type":"array"}'
+        "#,
+    );
+    let catalog = Catalog::load(&config, base).unwrap();
+    assert_eq!(catalog.prompts.keys().collect::<Vec<_>>(), ["b", "greet"]);
+    assert_eq!(catalog.contracts.keys().collect::<Vec<_>>(), ["json", "person", "text", "v1.list"]);
+    assert_eq!(catalog.contracts["person"].description, "A person");
+    assert!(matches!(&catalog.contracts["v1.list"].contract, Contract::JsonSchema { name, .. } if name == "v1_list"));
+    assert_eq!(catalog.profiles["main"].parameters.temperature, Some(0.5));
+}
+
+#[test]
+fn every_mistake_is_told_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    write(base, "a.prompt", "---\nid: same\nprofile: mian\ncontract: persn\n---\nhi");
+    write(base, "b.prompt", "---\nid: same\n---\nhi");
+    write(base, "c.prompt", "no front matter");
+    write(base, "d.prompt", "---\ntools: [{name: t, input_schema: {$ref: 'http://x/y'}}, {name: t}]\n---\nhi");
+    let config = config(
+        r#"
+        default_profile = "mian"
+        prompts_dir = "."
+        contracts_dir = "missing"
+        [profiles.main]
+        backend = "dmo"
+        model = " "
+        parameters = { temperature = 9.0 }
+        [backends.demo]
+        kind = "scripted"
+        capacity = 0
+        [backends.later]
+        kind = "anthropic"
+        [backends.typo]
+        kind = "opnai"
+        [contracts.person]
+        schema = '{"type":"strng"}'
+        [contracts.neither]
+        [contracts.text]
+        schema = '{}'
+        "#,
+    );
+    let problems = Catalog::load(&config, base).unwrap_err();
+    let told = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    for expected in [
+        "backends.demo.capacity: must be 1",
+        "backends.later.kind: `anthropic` is not implemented by this version",
+        "backends.typo.kind: there is no backend kind `opnai` (did you mean `openai`?)",
+        "profiles.main.backend: there is no backend `dmo` (did you mean `demo`?)",
+        "profiles.main.model: must not be empty",
+        "profiles.main.parameters.temperature: must be 0 to 2",
+        "contracts.person: the schema is not usable: at /type",
+        "contracts.neither: needs one of `schema` and `schema_file`",
+        "contracts.text: there is another contract `text`",
+        "contracts_dir: ",
+        "default_profile: there is no profile `mian` (did you mean `main`?)",
+        "a.prompt: asks for the profile `mian`, which there is not (did you mean `main`?)",
+        "a.prompt: asks for the contract `persn`",
+        "b.prompt: another file has a prompt with the id `same`",
+        "c.prompt:1: has no front matter",
+        "the input schema of tool `t` is not usable",
+        "d.prompt: tool 2 has no name of its own",
+    ] {
+        assert!(told.contains(expected), "{expected}\nis not in\n{told}");
+    }
+}
+
+#[test]
+fn a_single_profile_is_no_default() {
+    let config = config("[profiles.only]\nbackend = \"b\"\nmodel = \"m\"\n[backends.b]\nkind = \"scripted\"");
+    assert_eq!(Catalog::load(&config, Path::new(".")).unwrap().default_profile, None);
+}

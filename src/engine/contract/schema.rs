@@ -1,0 +1,237 @@
+//! JSON Schemas: whether one can be used, and what it finds wrong with a value, without the value's content. It must not know answers.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
+use serde_json::Value;
+
+use super::{Check, MAX_VIOLATION_TEXT};
+use crate::domain::id::Hash;
+use crate::domain::settings::{Contract, Violation};
+use crate::domain::tool::Tool;
+
+/// Longest schema, in bytes.
+const MAX_SCHEMA_BYTES: usize = 256 * 1024;
+/// Deepest nesting of a schema.
+const MAX_SCHEMA_DEPTH: usize = 64;
+/// Most work that a schema may ask for at one place of a value, every reference followed: schemas that double at each step would otherwise
+/// keep the server busy for hours.
+const MAX_SCHEMA_STEPS: u64 = 200_000;
+/// Largest compiled pattern, in bytes.
+const MAX_PATTERN_BYTES: usize = 1024 * 1024;
+/// Schemas that are kept compiled.
+const KEPT: usize = 512;
+
+/// Why a schema cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaProblem {
+    /// Where in the schema, as a JSON Pointer; empty for the whole.
+    pub pointer: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for SchemaProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.pointer.is_empty() {
+            return f.write_str(&self.message);
+        }
+        write!(f, "at {}: {}", self.pointer, self.message)
+    }
+}
+
+fn problem(pointer: impl Into<String>, message: impl Into<String>) -> SchemaProblem {
+    SchemaProblem { pointer: pointer.into(), message: message.into() }
+}
+
+/// Parses a schema's text within the limits of size and depth.
+pub(crate) fn parse_schema(text: &str) -> Result<Value, SchemaProblem> {
+    if text.len() > MAX_SCHEMA_BYTES {
+        return Err(problem("", format!("is {} bytes long; at most {MAX_SCHEMA_BYTES} are taken", text.len())));
+    }
+    // The parser itself stops at 128 levels, so that what follows can recurse.
+    let value: Value = serde_json::from_str(text).map_err(|error| problem("", format!("is not JSON: {error}")))?;
+    if depth(&value) > MAX_SCHEMA_DEPTH {
+        return Err(problem("", format!("is nested deeper than {MAX_SCHEMA_DEPTH} levels")));
+    }
+    Ok(value)
+}
+
+fn depth(value: &Value) -> usize {
+    let inner = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(fields) => fields.values().map(depth).max(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return 0,
+    };
+    inner.unwrap_or(0) + 1
+}
+
+fn draft(schema: &Value) -> Result<Draft, SchemaProblem> {
+    let Some(named) = schema.get("$schema") else {
+        return Ok(Draft::Draft202012);
+    };
+    match named.as_str().map(|uri| uri.trim_end_matches('#')) {
+        Some("https://json-schema.org/draft/2020-12/schema") => Ok(Draft::Draft202012),
+        Some("http://json-schema.org/draft-07/schema" | "https://json-schema.org/draft-07/schema") => Ok(Draft::Draft7),
+        _ => Err(problem("/$schema", "names a draft that is not taken: use 2020-12 or draft 7, or leave it out")),
+    }
+}
+
+fn compile(text: &str) -> Result<Validator, SchemaProblem> {
+    let mut schema = parse_schema(text)?;
+    let draft = draft(&schema)?;
+    // The library looks documents up by this; the draft is given to it instead.
+    if let Value::Object(fields) = &mut schema {
+        fields.shift_remove("$schema");
+    }
+    Steps::new(&schema).check()?;
+    jsonschema::options()
+        .with_draft(draft)
+        .offline()
+        .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES))
+        .build(&schema)
+        .map_err(|error| explain(&error))
+}
+
+/// What is wrong with a schema. The schema is the caller's own, so its text may be told.
+fn explain(error: &ValidationError<'_>) -> SchemaProblem {
+    let pointer = error.instance_path().to_string();
+    if matches!(error.kind(), ValidationErrorKind::Referencing(_)) {
+        let message = format!("a `$ref` leads out of the schema or nowhere, and nothing is fetched: {error}");
+        return problem(pointer, cut(&message));
+    }
+    problem(pointer, cut(&error.to_string()))
+}
+
+fn cut(text: &str) -> String {
+    if text.len() <= MAX_VIOLATION_TEXT {
+        return text.to_owned();
+    }
+    let end = (0..=MAX_VIOLATION_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}...", text.get(..end).unwrap_or_default())
+}
+
+/// A violation as it is told: where and which rule, without the value.
+pub(crate) fn violation(error: &ValidationError<'_>) -> Violation {
+    let message = match error.kind() {
+        // These list the names of properties, which are content.
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+            format!("has properties that the schema does not allow, {} of them", unexpected.len())
+        }
+        ValidationErrorKind::PropertyNames { .. } => "has a property whose name the schema does not allow".to_owned(),
+        ValidationErrorKind::RegexEngineFailure { .. } | ValidationErrorKind::BacktrackLimitExceeded { .. } => {
+            "could not be checked against the schema's pattern".to_owned()
+        }
+        ValidationErrorKind::FromUtf8 { .. } => "is not text in UTF-8".to_owned(),
+        _ => error.masked().to_string(),
+    };
+    Violation {
+        instance_path: error.instance_path().to_string(),
+        schema_path: error.schema_path().to_string(),
+        message: cut(&message),
+    }
+}
+
+/// Counts the steps that checking one place of a value takes at most when every local reference is followed. References that go round add
+/// nothing: a round is closed by the library, or goes one level deeper into the value.
+struct Steps<'a> {
+    root: &'a Value,
+    known: HashMap<&'a str, u64>,
+    open: Vec<&'a str>,
+}
+
+impl<'a> Steps<'a> {
+    fn new(root: &'a Value) -> Self {
+        Self { root, known: HashMap::new(), open: Vec::new() }
+    }
+
+    fn check(mut self) -> Result<(), SchemaProblem> {
+        let steps = self.count(self.root);
+        if steps > MAX_SCHEMA_STEPS {
+            let message = "refers to itself in ways that multiply: checking an answer would take too long";
+            return Err(problem("", message));
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, value: &'a Value) -> u64 {
+        match value {
+            Value::Array(items) => items.iter().fold(1, |sum, item| self.count(item).saturating_add(sum)),
+            Value::Object(fields) => fields.iter().fold(1, |sum, (key, field)| {
+                let more = match field {
+                    Value::String(target) if key == "$ref" || key == "$dynamicRef" => self.follow(target),
+                    other => self.count(other),
+                };
+                more.saturating_add(sum)
+            }),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
+        }
+    }
+
+    fn follow(&mut self, target: &'a str) -> u64 {
+        if let Some(known) = self.known.get(target) {
+            return *known;
+        }
+        if self.open.contains(&target) {
+            return 1;
+        }
+        let Some(pointed) = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer)) else {
+            return 1;
+        };
+        self.open.push(target);
+        let steps = self.count(pointed);
+        self.open.pop();
+        self.known.insert(target, steps);
+        steps
+    }
+}
+
+/// Compiled contracts and checked tools, kept by content so that a turn does not compile what the one before did.
+#[derive(Default)]
+pub(crate) struct Schemas {
+    checks: Mutex<HashMap<Hash, Arc<Check>>>,
+    tools: Mutex<HashMap<Hash, ()>>,
+}
+
+impl Schemas {
+    /// The check of a contract.
+    pub(crate) fn check(&self, contract: &Contract) -> Result<Arc<Check>, SchemaProblem> {
+        let schema_json = match contract {
+            Contract::Text => return Ok(Arc::new(Check::Text)),
+            Contract::Json => return Ok(Arc::new(Check::Json)),
+            Contract::JsonSchema { schema_json, .. } => schema_json,
+        };
+        let key = Hash::of(schema_json.as_bytes());
+        if let Some(check) = self.checks.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(Arc::clone(check));
+        }
+        let check = Arc::new(Check::Schema(compile(schema_json)?));
+        keep(&mut self.checks.lock().unwrap_or_else(PoisonError::into_inner), key, Arc::clone(&check));
+        Ok(check)
+    }
+
+    /// Whether a tool's input schema can be used: a JSON Schema that is an object.
+    pub(crate) fn check_tool(&self, tool: &Tool) -> Result<(), SchemaProblem> {
+        let key = tool.schema_hash();
+        if self.tools.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&key) {
+            return Ok(());
+        }
+        if !parse_schema(&tool.input_schema_json)?.is_object() {
+            return Err(problem("", "must be a JSON object, such as {\"type\":\"object\"}"));
+        }
+        compile(&tool.input_schema_json)?;
+        keep(&mut self.tools.lock().unwrap_or_else(PoisonError::into_inner), key, ());
+        Ok(())
+    }
+}
+
+fn keep<T>(kept: &mut HashMap<Hash, T>, key: Hash, value: T) {
+    if kept.len() >= KEPT {
+        kept.clear();
+    }
+    kept.insert(key, value);
+}

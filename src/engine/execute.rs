@@ -1,0 +1,318 @@
+//! One execution: the call, its retries and its answer, with an observation of every attempt. It must not know what came before the history
+//! or what becomes of the answer.
+
+use std::future::pending;
+
+use secrecy::SecretString;
+use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::admission::Permit;
+use super::answer::{Answer, answer};
+use super::backend::{Call, Delta, Failure, FailureKind, Outbound, Reply, Sink, Timeout};
+use super::resolve::Plan;
+use super::retry::{Standing, wait};
+use super::{Engine, Stand};
+use crate::domain::fault::{Fault, Reason};
+use crate::domain::id::Hash;
+use crate::domain::message::Message;
+use crate::domain::run::{AttemptKind, Observation};
+use crate::domain::settings::Warning;
+use crate::domain::usage::Usage;
+
+/// What an execution needs besides its plan.
+#[derive(Debug, Default)]
+pub struct Execution {
+    /// Everything before the plan's messages.
+    pub history: Vec<Message>,
+    /// Ask for the answer in pieces, and pass them on.
+    pub stream: bool,
+    /// The caller's own credential, over the configured one.
+    pub credential: Option<SecretString>,
+    /// How many attempts the run made before this execution.
+    pub first_number: u32,
+    /// When the caller stops waiting. The call ends then, and no wait goes beyond it.
+    pub deadline: Option<Instant>,
+    /// Ends the call, which still gives its observations; dropping the future ends it without.
+    pub cancel: Option<CancellationToken>,
+}
+
+/// Is told what happens while a call is at work.
+pub trait Events: Send {
+    /// An attempt begins.
+    fn attempt(&mut self, number: u32, kind: AttemptKind, backend_id: &str, model: &str);
+    /// More of the answer came; only in a streamed execution.
+    fn delta(&mut self, delta: Delta);
+    /// Something the caller should know.
+    fn warning(&mut self, warning: &Warning);
+}
+
+/// How an execution ended.
+#[derive(Debug)]
+pub struct Executed {
+    /// Each attempt, failed ones too.
+    pub observations: Vec<Observation>,
+    /// The answer, or why there is none.
+    pub outcome: Result<Answer, Fault>,
+}
+
+/// Why an attempt brought no reply.
+enum Ended {
+    Failed(Failure),
+    /// The caller's deadline passed.
+    Deadline,
+    Cancelled,
+}
+
+impl Ended {
+    fn reason(&self) -> Reason {
+        match self {
+            Self::Failed(failure) => failure.reason(),
+            Self::Deadline => Reason::Deadline,
+            Self::Cancelled => Reason::RunCancelled,
+        }
+    }
+}
+
+/// What all attempts of one execution share.
+struct Attempts<'a> {
+    engine: &'a Engine,
+    stand: &'a Stand,
+    plan: &'a Plan,
+    outbound: &'a Outbound,
+    request_hash: Hash,
+    call: &'a Execution,
+    /// When the total time is over.
+    until: Instant,
+    observations: Vec<Observation>,
+}
+
+impl Engine {
+    /// The call that an execution makes, as its backend encodes it. Pure.
+    ///
+    /// # Errors
+    /// When the backend is gone or its dialect cannot say it.
+    pub fn outbound(&self, plan: &Plan, history: &[Message], stream: bool) -> Result<Outbound, Fault> {
+        self.encode(plan, history.to_vec(), stream)
+    }
+
+    fn encode(&self, plan: &Plan, mut messages: Vec<Message>, stream: bool) -> Result<Outbound, Fault> {
+        let stand = self.stand(&plan.backend_id)?;
+        messages.extend_from_slice(&plan.messages);
+        let call = Call {
+            model: plan.model.clone(),
+            messages,
+            tools: plan.offer.offered.tools.clone(),
+            tool_choice: plan.tool_choice.clone(),
+            parameters: plan.parameters.clone(),
+            contract: plan.contract.clone(),
+            session_id: plan.session_id.clone(),
+            stream,
+        };
+        stand.backend.encode(&call).map_err(|failure| failure.fault(&plan.backend_id))
+    }
+
+    /// Makes the call, again where that is worth it, and checks the answer. Dropping the future closes the connection.
+    pub async fn execute(&self, plan: &Plan, permit: &Permit, call: Execution, events: &mut dyn Events) -> Executed {
+        let mut observations = Vec::new();
+        let outcome = self.executed(plan, permit, call, events, &mut observations).await;
+        Executed { observations, outcome }
+    }
+
+    async fn executed(
+        &self,
+        plan: &Plan,
+        permit: &Permit,
+        mut call: Execution,
+        events: &mut dyn Events,
+        observations: &mut Vec<Observation>,
+    ) -> Result<Answer, Fault> {
+        if permit.backend_id() != plan.backend_id {
+            return Err(Fault::new(Reason::Internal, "the permit is for another backend than the plan"));
+        }
+        let stand = self.stand(&plan.backend_id)?;
+        let outbound = self.encode(plan, std::mem::take(&mut call.history), call.stream)?;
+        let mut attempts = Attempts {
+            engine: self,
+            stand,
+            plan,
+            request_hash: Hash::of(&outbound.body),
+            outbound: &outbound,
+            call: &call,
+            until: Instant::now() + stand.limits.total_timeout(),
+            observations: Vec::new(),
+        };
+        let reply = attempts.call(AttemptKind::First, events).await;
+        *observations = attempts.observations;
+        let reply = reply?;
+        // Correcting an answer that fails its contract would start here: a further call of another kind, then this again.
+        let usage = Usage::sum(observations.iter().map(|observation| &observation.usage));
+        let answer = answer(reply, usage, plan, &stand.description, self.ids.as_ref());
+        answer.warnings.iter().for_each(|warning| events.warning(warning));
+        Ok(answer)
+    }
+}
+
+impl Attempts<'_> {
+    /// One call with its retries.
+    async fn call(&mut self, kind: AttemptKind, events: &mut dyn Events) -> Result<Reply, Fault> {
+        let mut jitter = self.engine.jitter();
+        let mut made = 0;
+        loop {
+            made += 1;
+            let kind = if made == 1 { kind } else { AttemptKind::Retry };
+            let (reply, delivered) = self.attempt(kind, events).await;
+            let ended = match reply {
+                Ok(reply) => return Ok(reply),
+                Err(ended) => ended,
+            };
+            let Ended::Failed(failure) = &ended else {
+                return Err(self.fault(&ended, made, delivered));
+            };
+            let standing = Standing { made, delivered, left: self.ends().saturating_duration_since(Instant::now()) };
+            let Some(pause) = wait(&self.stand.limits.retry, failure, standing, &mut jitter) else {
+                return Err(self.fault(&ended, made, delivered));
+            };
+            tracing::debug!(
+                backend_id = %self.plan.backend_id,
+                reason = failure.reason().word(),
+                wait_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX),
+                "call.retry"
+            );
+            tokio::select! {
+                biased;
+                () = cancelled(self.call.cancel.as_ref()) => return Err(self.fault(&Ended::Cancelled, made, false)),
+                () = sleep_until(Instant::now() + pause) => {}
+            }
+        }
+    }
+
+    /// The end of all waiting: the total time, or the caller's deadline.
+    fn ends(&self) -> Instant {
+        self.call.deadline.map_or(self.until, |deadline| deadline.min(self.until))
+    }
+
+    /// One attempt, observed; and whether a piece of it reached the caller.
+    async fn attempt(&mut self, kind: AttemptKind, events: &mut dyn Events) -> (Result<Reply, Ended>, bool) {
+        let made = u32::try_from(self.observations.len()).unwrap_or(u32::MAX);
+        let number = self.call.first_number.saturating_add(made).saturating_add(1);
+        events.attempt(number, kind, &self.plan.backend_id, &self.plan.model);
+        let started_at = self.engine.clock.now();
+        let mut relay =
+            Relay { events, stream: self.call.stream, started: Instant::now(), first_byte_ms: None, delivered: false };
+        let credential = self.call.credential.as_ref();
+        let ends = self.ends();
+        // An answer that is whole counts, even where the caller has just gone.
+        let reply = tokio::select! {
+            biased;
+            sent = timeout_at(ends, self.stand.backend.send(self.outbound, credential, &mut relay)) => match sent {
+                Ok(Ok(reply)) => Ok(reply),
+                Ok(Err(failure)) => Err(Ended::Failed(failure)),
+                Err(_) if self.call.deadline == Some(ends) => Err(Ended::Deadline),
+                Err(_) => Err(Ended::Failed(self.out_of_time())),
+            },
+            () = cancelled(self.call.cancel.as_ref()) => Err(Ended::Cancelled),
+        };
+        let Relay { first_byte_ms, delivered, started, .. } = relay;
+        let mut observation = Observation {
+            number,
+            kind,
+            backend_id: self.plan.backend_id.clone(),
+            model: self.plan.model.clone(),
+            succeeded: reply.is_ok(),
+            error_reason: String::new(),
+            http_status: None,
+            provider_code: String::new(),
+            provider_request_id: String::new(),
+            request_hash: Some(self.request_hash),
+            request_bytes: u64::try_from(self.outbound.body.len()).unwrap_or(u64::MAX),
+            adaptations: self.outbound.adaptations.clone(),
+            usage: Usage::default(),
+            retry_after_ms: None,
+            started_at,
+            first_byte_ms,
+            duration_ms: milliseconds(started),
+        };
+        match &reply {
+            Ok(reply) => {
+                observation.http_status = reply.http_status;
+                observation.provider_request_id.clone_from(&reply.provider_request_id);
+                observation.usage = reply.usage.clone();
+            }
+            Err(ended) => {
+                ended.reason().word().clone_into(&mut observation.error_reason);
+                if let Ended::Failed(failure) = ended {
+                    observation.http_status = failure.http_status;
+                    observation.provider_code.clone_from(&failure.provider_code);
+                    observation.provider_request_id.clone_from(&failure.provider_request_id);
+                    observation.usage = failure.usage.clone();
+                    observation.retry_after_ms = failure.retry_after_ms;
+                }
+            }
+        }
+        self.observations.push(observation);
+        (reply, delivered)
+    }
+
+    fn out_of_time(&self) -> Failure {
+        let text = format!("no whole answer within {} ms, retries included", self.stand.limits.total_timeout_ms);
+        Failure::new(FailureKind::Timeout(Timeout::Total), text)
+    }
+
+    fn fault(&self, ended: &Ended, made: u32, delivered: bool) -> Fault {
+        let backend_id = &self.plan.backend_id;
+        let fault = match ended {
+            Ended::Failed(failure) => failure.fault(backend_id),
+            Ended::Deadline => {
+                let text =
+                    format!("the deadline passed before backend `{backend_id}` gave a whole answer; allow more time");
+                Fault::new(Reason::Deadline, text).with("backend_id", backend_id)
+            }
+            Ended::Cancelled => {
+                Fault::new(Reason::RunCancelled, "the run was cancelled before there was a whole answer")
+                    .with("backend_id", backend_id)
+            }
+        };
+        let fault = fault.with("attempts", made);
+        if delivered { fault.with("partly_delivered", true) } else { fault }
+    }
+}
+
+async fn cancelled(token: Option<&CancellationToken>) {
+    match token {
+        Some(token) => token.cancelled().await,
+        None => pending().await,
+    }
+}
+
+fn milliseconds(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Passes pieces on, and remembers whether it did.
+struct Relay<'a> {
+    events: &'a mut dyn Events,
+    stream: bool,
+    started: Instant,
+    first_byte_ms: Option<u64>,
+    delivered: bool,
+}
+
+impl Sink for Relay<'_> {
+    fn first_byte(&mut self) {
+        if self.first_byte_ms.is_none() {
+            self.first_byte_ms = Some(milliseconds(self.started));
+        }
+    }
+
+    fn delta(&mut self, delta: Delta) {
+        self.first_byte();
+        if self.stream {
+            self.delivered = true;
+            self.events.delta(delta);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

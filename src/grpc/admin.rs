@@ -1,0 +1,205 @@
+//! AdminService: what the server is, and whether what it stores is whole. It must not decide anything.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::stream::BoxStream;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+
+use super::call::Call;
+use super::convert::{admin, moment};
+use super::pb;
+use super::pb::admin_service_server::AdminService;
+use super::status::response;
+use super::unimplemented::{self, NoStream, refuse};
+use crate::app::App;
+use crate::domain::fault::Fault;
+use crate::domain::id::Moment;
+
+/// Findings of a verification that are told when the caller says nothing.
+const FINDINGS: u32 = 1_000;
+/// Findings of a verification that are told at most.
+const MAX_FINDINGS: u32 = 100_000;
+
+/// What is known of a server when it starts.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Its version.
+    pub version: &'static str,
+    /// The kind of its store.
+    pub store_kind: &'static str,
+    /// The version of its store's format.
+    pub format_version: u32,
+    /// The store is gone when the server stops.
+    pub ephemeral: bool,
+    /// The limits in force: name, value, unit.
+    pub limits: Vec<(&'static str, u64, &'static str)>,
+    /// When it was started.
+    pub started_at: Moment,
+}
+
+/// AdminService.
+pub(super) struct Admin {
+    app: Arc<App>,
+    facts: Facts,
+    started: Instant,
+}
+
+impl Admin {
+    /// On the verbs.
+    pub(super) fn new(app: Arc<App>, facts: Facts) -> Self {
+        Self { app, facts, started: Instant::now() }
+    }
+
+    fn info(&self, call: &Call) -> pb::ServerInfo {
+        let limits = self.facts.limits.iter().map(|(name, value, unit)| pb::Limit {
+            name: (*name).to_owned(),
+            value: *value,
+            unit: (*unit).to_owned(),
+        });
+        pb::ServerInfo {
+            version: self.facts.version.to_owned(),
+            api_version: "antiphon.v1".to_owned(),
+            namespace: call.caller.namespace.to_string(),
+            store: Some(admin::store_to_pb(
+                self.facts.store_kind,
+                self.facts.format_version,
+                self.facts.ephemeral,
+                self.app.health(),
+            )),
+            draining: self.app.is_draining(),
+            start_time: Some(moment::to_pb(self.facts.started_at)),
+            uptime: Some(duration(self.started.elapsed())),
+            limits: limits.collect(),
+            unimplemented_features: unimplemented::features().into_iter().map(str::to_owned).collect(),
+            configured: Some(admin::counts_to_pb(self.app.engine())),
+        }
+    }
+}
+
+fn duration(elapsed: Duration) -> prost_types::Duration {
+    moment::duration_to_pb(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
+}
+
+#[tonic::async_trait]
+impl AdminService for Admin {
+    type VerifyStream = BoxStream<'static, Result<pb::VerifyResponse, Status>>;
+    type ExportStream = NoStream<pb::ExportResponse>;
+    type ImportStream = NoStream<pb::ImportResponse>;
+    type BackupStream = NoStream<pb::BackupResponse>;
+    type CollectGarbageStream = NoStream<pb::CollectGarbageResponse>;
+
+    async fn get_server_info(
+        &self,
+        request: Request<pb::GetServerInfoRequest>,
+    ) -> Result<Response<pb::GetServerInfoResponse>, Status> {
+        let call = Call::of(&request)?;
+        call.answer(async { Ok(pb::GetServerInfoResponse { server_info: Some(self.info(&call)) }) }).await
+    }
+
+    async fn verify(&self, request: Request<pb::VerifyRequest>) -> Result<Response<Self::VerifyStream>, Status> {
+        let call = Call::of(&request)?;
+        let request = request.into_inner();
+        if request.scope.is_some() {
+            return Err(call.status(&Fault::not_implemented(unimplemented::VERIFY_SCOPE)));
+        }
+        let max = match request.max_findings {
+            0 => FINDINGS,
+            max if max > MAX_FINDINGS => {
+                let fault = Fault::field("max_findings", format!("is {max}: at most {MAX_FINDINGS} are told"));
+                return Err(call.status(&fault));
+            }
+            max => max,
+        };
+        let (out, verified) = mpsc::channel(64);
+        let (app, of, started) = (Arc::clone(&self.app), call.clone(), Instant::now());
+        let (failed, failure) = mpsc::channel(1);
+        // Ends when the caller goes, since nobody receives then.
+        tokio::spawn(async move {
+            if let Err(fault) = app.verify(&of.caller, max, &out).await {
+                drop(failed.send(Err(of.status(&fault))).await);
+            }
+        });
+        let told = ReceiverStream::new(verified)
+            .map(move |event| Ok(admin::verified_to_pb(event, duration(started.elapsed()))));
+        let stream: Self::VerifyStream = Box::pin(told.chain(ReceiverStream::new(failure)));
+        Ok(response(stream, call.request_id.as_ref(), None))
+    }
+
+    async fn stats(&self, request: Request<pb::StatsRequest>) -> Result<Response<pb::StatsResponse>, Status> {
+        Err(refuse("AdminService.Stats", request.extensions()))
+    }
+
+    async fn export(&self, request: Request<pb::ExportRequest>) -> Result<Response<Self::ExportStream>, Status> {
+        Err(refuse("AdminService.Export", request.extensions()))
+    }
+
+    async fn import(
+        &self,
+        request: Request<Streaming<pb::ImportRequest>>,
+    ) -> Result<Response<Self::ImportStream>, Status> {
+        Err(refuse("AdminService.Import", request.extensions()))
+    }
+
+    async fn backup(&self, request: Request<pb::BackupRequest>) -> Result<Response<Self::BackupStream>, Status> {
+        Err(refuse("AdminService.Backup", request.extensions()))
+    }
+
+    async fn erase(&self, request: Request<pb::EraseRequest>) -> Result<Response<pb::EraseResponse>, Status> {
+        Err(refuse("AdminService.Erase", request.extensions()))
+    }
+
+    async fn get_erase_receipt(
+        &self,
+        request: Request<pb::GetEraseReceiptRequest>,
+    ) -> Result<Response<pb::GetEraseReceiptResponse>, Status> {
+        Err(refuse("AdminService.GetEraseReceipt", request.extensions()))
+    }
+
+    async fn create_pin(
+        &self,
+        request: Request<pb::CreatePinRequest>,
+    ) -> Result<Response<pb::CreatePinResponse>, Status> {
+        Err(refuse("AdminService.CreatePin", request.extensions()))
+    }
+
+    async fn delete_pin(
+        &self,
+        request: Request<pb::DeletePinRequest>,
+    ) -> Result<Response<pb::DeletePinResponse>, Status> {
+        Err(refuse("AdminService.DeletePin", request.extensions()))
+    }
+
+    async fn list_pins(&self, request: Request<pb::ListPinsRequest>) -> Result<Response<pb::ListPinsResponse>, Status> {
+        Err(refuse("AdminService.ListPins", request.extensions()))
+    }
+
+    async fn set_expiry(
+        &self,
+        request: Request<pb::SetExpiryRequest>,
+    ) -> Result<Response<pb::SetExpiryResponse>, Status> {
+        Err(refuse("AdminService.SetExpiry", request.extensions()))
+    }
+
+    async fn list_expiries(
+        &self,
+        request: Request<pb::ListExpiriesRequest>,
+    ) -> Result<Response<pb::ListExpiriesResponse>, Status> {
+        Err(refuse("AdminService.ListExpiries", request.extensions()))
+    }
+
+    async fn collect_garbage(
+        &self,
+        request: Request<pb::CollectGarbageRequest>,
+    ) -> Result<Response<Self::CollectGarbageStream>, Status> {
+        Err(refuse("AdminService.CollectGarbage", request.extensions()))
+    }
+
+    async fn reload(&self, request: Request<pb::ReloadRequest>) -> Result<Response<pb::ReloadResponse>, Status> {
+        Err(refuse("AdminService.Reload", request.extensions()))
+    }
+}

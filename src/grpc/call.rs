@@ -1,0 +1,118 @@
+//! One call: who makes it, under which request id, until when. It must not know what is asked.
+
+use std::future::Future;
+use std::str::FromStr;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tonic::{Request, Status};
+
+use super::status::{RequestId, status};
+use crate::app::Caller;
+use crate::domain::fault::{Fault, Reason};
+use crate::domain::id;
+
+/// One call.
+#[derive(Clone)]
+pub(super) struct Call {
+    /// Who makes it.
+    pub caller: Caller,
+    /// Names it in answers, errors and logs.
+    pub request_id: Option<RequestId>,
+    deadline: Option<Instant>,
+}
+
+impl Call {
+    /// From a request that went through [`super::observe`].
+    ///
+    /// # Errors
+    /// When nobody is known to make it, which is a fault of the server's assembly.
+    pub(super) fn of<T>(request: &Request<T>) -> Result<Self, Status> {
+        let request_id = RequestId::of(request.extensions()).cloned();
+        let Some(caller) = request.extensions().get::<Caller>().cloned() else {
+            let fault = Fault::new(Reason::Internal, "the call came in without a principal");
+            return Err(status(&fault, request_id.as_ref()));
+        };
+        let deadline = request.metadata().get("grpc-timeout").and_then(|value| timeout(value.to_str().ok()?));
+        Ok(Self { caller, request_id, deadline: deadline.map(|left| Instant::now() + left) })
+    }
+
+    /// A fault as the caller is told it.
+    pub(super) fn status(&self, fault: &Fault) -> Status {
+        status(fault, self.request_id.as_ref())
+    }
+
+    /// Waits, at most until the caller's deadline.
+    ///
+    /// # Errors
+    /// What the future gives, or DEADLINE.
+    pub(super) async fn until_deadline<T>(&self, waiting: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+        match self.deadline {
+            None => waiting.await,
+            Some(deadline) => match tokio::time::timeout_at(deadline, waiting).await {
+                Ok(done) => done,
+                Err(_) => Err(passed()),
+            },
+        }
+    }
+
+    /// Runs one verb and answers.
+    ///
+    /// # Errors
+    /// Its fault, as a status.
+    pub(super) async fn answer<T>(
+        &self,
+        verb: impl Future<Output = Result<T, Fault>>,
+    ) -> Result<tonic::Response<T>, Status> {
+        match self.until_deadline(verb).await {
+            Ok(message) => Ok(super::status::response(message, self.request_id.as_ref(), None)),
+            Err(fault) => Err(self.status(&fault)),
+        }
+    }
+}
+
+/// An id that is all there is to read of a request.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn read_id<T: FromStr<Err = id::Error>>(text: &str, field: &str) -> Result<T, Fault> {
+    text.parse().map_err(|error: id::Error| Fault::field(field, error.to_string()))
+}
+
+/// The caller's deadline passed.
+pub(super) fn passed() -> Fault {
+    Fault::new(
+        Reason::Deadline,
+        "the call's deadline passed first: allow more time, and repeat it with the same run id",
+    )
+}
+
+/// A duration as gRPC writes it: up to eight digits and a unit.
+fn timeout(text: &str) -> Option<Duration> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    if digits.is_empty() || digits.len() > 8 {
+        return None;
+    }
+    let count: u64 = digits.parse().ok()?;
+    match unit {
+        "H" => Some(Duration::from_secs(count.saturating_mul(3_600))),
+        "M" => Some(Duration::from_secs(count.saturating_mul(60))),
+        "S" => Some(Duration::from_secs(count)),
+        "m" => Some(Duration::from_millis(count)),
+        "u" => Some(Duration::from_micros(count)),
+        "n" => Some(Duration::from_nanos(count)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_are_read_as_grpc_writes_them() {
+        assert_eq!(timeout("250m"), Some(Duration::from_millis(250)));
+        assert_eq!(timeout("2S"), Some(Duration::from_secs(2)));
+        assert_eq!((timeout(""), timeout("S"), timeout("123456789S"), timeout("5x")), (None, None, None, None));
+    }
+}

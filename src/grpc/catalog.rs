@@ -1,0 +1,190 @@
+//! CatalogService: configured resources, no secrets. It must not decide anything.
+
+use std::sync::Arc;
+
+use tonic::{Request, Response, Status};
+
+use super::call::Call;
+use super::convert::catalog::{self, Detail};
+use super::page::{Query, Sizes};
+use super::pb;
+use super::pb::catalog_service_server::CatalogService;
+use crate::app::App;
+use crate::domain::fault::{Fault, Reason};
+
+/// CatalogService.
+pub(super) struct Catalogs {
+    app: Arc<App>,
+}
+
+impl Catalogs {
+    /// On the verbs.
+    pub(super) fn new(app: Arc<App>) -> Self {
+        Self { app }
+    }
+}
+
+/// A page of things that are in the order of their ids.
+fn page<T>(
+    rpc: &str,
+    call: &Call,
+    page_size: i32,
+    token: &str,
+    all: impl Iterator<Item = (String, T)>,
+) -> Result<(Vec<T>, String), Fault> {
+    let size = Sizes::LIST.of(page_size)?;
+    let query = Query::new(rpc, &call.caller.namespace);
+    let after = query.position(token)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let mut rest = all.filter(|(id, _)| after.as_ref().is_none_or(|after| id > after)).peekable();
+    let (mut items, mut last) = (Vec::new(), String::new());
+    while items.len() < size
+        && let Some((id, item)) = rest.next()
+    {
+        items.push(item);
+        last = id;
+    }
+    let next = if rest.peek().is_some() { query.token(last.as_bytes()) } else { String::new() };
+    Ok((items, next))
+}
+
+fn unknown(kind: &'static str, id: &str) -> Fault {
+    if id.is_empty() {
+        return Fault::field(format!("{kind}_id"), "is not set");
+    }
+    Fault::not_found(Reason::ResourceNotFound, kind, id).with("kind", kind).with("id", id)
+}
+
+#[tonic::async_trait]
+impl CatalogService for Catalogs {
+    async fn list_prompts(
+        &self,
+        request: Request<pb::ListPromptsRequest>,
+    ) -> Result<Response<pb::ListPromptsResponse>, Status> {
+        let call = Call::of(&request)?;
+        let request = request.into_inner();
+        call.answer(async {
+            let all = self
+                .app
+                .engine()
+                .catalog()
+                .prompts
+                .iter()
+                .map(|(id, prompt)| (id.clone(), catalog::prompt_to_pb(prompt, Detail::Line)));
+            let (prompts, next_page_token) =
+                page("CatalogService.ListPrompts", &call, request.page_size, &request.page_token, all)?;
+            Ok(pb::ListPromptsResponse { prompts, next_page_token })
+        })
+        .await
+    }
+
+    async fn inspect_prompt(
+        &self,
+        request: Request<pb::InspectPromptRequest>,
+    ) -> Result<Response<pb::InspectPromptResponse>, Status> {
+        let call = Call::of(&request)?;
+        let id = request.into_inner().prompt_id;
+        call.answer(async {
+            let prompt = self.app.engine().catalog().prompts.get(&id).ok_or_else(|| unknown("prompt", &id))?;
+            Ok(pb::InspectPromptResponse { prompt: Some(catalog::prompt_to_pb(prompt, Detail::Whole)) })
+        })
+        .await
+    }
+
+    async fn list_profiles(
+        &self,
+        request: Request<pb::ListProfilesRequest>,
+    ) -> Result<Response<pb::ListProfilesResponse>, Status> {
+        let call = Call::of(&request)?;
+        let request = request.into_inner();
+        call.answer(async {
+            let known = self.app.engine().catalog();
+            let all = known
+                .profiles
+                .iter()
+                .map(|(id, profile)| (id.clone(), catalog::profile_to_pb(profile, known.default_profile.as_deref())));
+            let (profiles, next_page_token) =
+                page("CatalogService.ListProfiles", &call, request.page_size, &request.page_token, all)?;
+            Ok(pb::ListProfilesResponse { profiles, next_page_token })
+        })
+        .await
+    }
+
+    async fn inspect_profile(
+        &self,
+        request: Request<pb::InspectProfileRequest>,
+    ) -> Result<Response<pb::InspectProfileResponse>, Status> {
+        let call = Call::of(&request)?;
+        let id = request.into_inner().profile_id;
+        call.answer(async {
+            let known = self.app.engine().catalog();
+            let profile = known.profiles.get(&id).ok_or_else(|| unknown("profile", &id))?;
+            Ok(pb::InspectProfileResponse {
+                profile: Some(catalog::profile_to_pb(profile, known.default_profile.as_deref())),
+            })
+        })
+        .await
+    }
+
+    async fn list_backends(
+        &self,
+        request: Request<pb::ListBackendsRequest>,
+    ) -> Result<Response<pb::ListBackendsResponse>, Status> {
+        let call = Call::of(&request)?;
+        let request = request.into_inner();
+        call.answer(async {
+            let all =
+                self.app.engine().backends().into_iter().map(|view| (view.id.clone(), catalog::backend_to_pb(view)));
+            let (backends, next_page_token) =
+                page("CatalogService.ListBackends", &call, request.page_size, &request.page_token, all)?;
+            Ok(pb::ListBackendsResponse { backends, next_page_token })
+        })
+        .await
+    }
+
+    async fn inspect_backend(
+        &self,
+        request: Request<pb::InspectBackendRequest>,
+    ) -> Result<Response<pb::InspectBackendResponse>, Status> {
+        let call = Call::of(&request)?;
+        let id = request.into_inner().backend_id;
+        call.answer(async {
+            let view = self.app.engine().backend(&id).ok_or_else(|| unknown("backend", &id))?;
+            Ok(pb::InspectBackendResponse { backend: Some(catalog::backend_to_pb(view)) })
+        })
+        .await
+    }
+
+    async fn list_contracts(
+        &self,
+        request: Request<pb::ListContractsRequest>,
+    ) -> Result<Response<pb::ListContractsResponse>, Status> {
+        let call = Call::of(&request)?;
+        let request = request.into_inner();
+        call.answer(async {
+            let all = self
+                .app
+                .engine()
+                .catalog()
+                .contracts
+                .iter()
+                .map(|(id, contract)| (id.clone(), catalog::contract_to_pb(contract, Detail::Line)));
+            let (contracts, next_page_token) =
+                page("CatalogService.ListContracts", &call, request.page_size, &request.page_token, all)?;
+            Ok(pb::ListContractsResponse { contracts, next_page_token })
+        })
+        .await
+    }
+
+    async fn inspect_contract(
+        &self,
+        request: Request<pb::InspectContractRequest>,
+    ) -> Result<Response<pb::InspectContractResponse>, Status> {
+        let call = Call::of(&request)?;
+        let id = request.into_inner().contract_id;
+        call.answer(async {
+            let contract = self.app.engine().catalog().contracts.get(&id).ok_or_else(|| unknown("contract", &id))?;
+            Ok(pb::InspectContractResponse { contract: Some(catalog::contract_to_pb(contract, Detail::Whole)) })
+        })
+        .await
+    }
+}

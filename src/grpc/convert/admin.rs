@@ -1,0 +1,68 @@
+//! What the server is and what a verification found. It must not know how either is learnt.
+
+use prost_types::Duration;
+
+use crate::app::verify::Verified;
+use crate::engine::Engine;
+use crate::grpc::pb;
+use crate::store::Health;
+use crate::store::verify::{Finding, Report};
+
+/// The store.
+pub fn store_to_pb(kind: &str, format_version: u32, ephemeral: bool, health: Health) -> pb::StoreInfo {
+    let (health, health_reason) = match health {
+        Health::Writable => (pb::StoreHealth::Writable, String::new()),
+        Health::ReadOnly(why) => (pb::StoreHealth::ReadOnly, why),
+    };
+    pb::StoreInfo { kind: kind.to_owned(), format_version, health: health.into(), health_reason, ephemeral }
+}
+
+/// How many resources are configured.
+pub fn counts_to_pb(engine: &Engine) -> pb::ConfiguredCounts {
+    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let catalog = engine.catalog();
+    pb::ConfiguredCounts {
+        prompts: count(catalog.prompts.len()),
+        profiles: count(catalog.profiles.len()),
+        backends: count(engine.backends().len()),
+        contracts: count(catalog.contracts.len()),
+    }
+}
+
+/// One event of a verification.
+pub fn verified_to_pb(verified: Verified, elapsed: Duration) -> pb::VerifyResponse {
+    use pb::verify_response::Event;
+    let event = match verified {
+        Verified::Progress(report) => {
+            Event::Progress(pb::VerifyProgress { checked_count: report.records.values().sum(), total_count: None })
+        }
+        Verified::Finding(finding) => Event::Finding(finding_to_pb(finding)),
+        Verified::Done(report, stopped_early) => Event::Completed(summary(&report, stopped_early, elapsed)),
+    };
+    pb::VerifyResponse { event: Some(event) }
+}
+
+fn summary(report: &Report, stopped_early: bool, elapsed: Duration) -> pb::VerifySummary {
+    let checked = report.records.iter().map(|(kind, count)| pb::RecordCount {
+        kind: kind.word().to_owned(),
+        count: *count,
+        size_bytes: 0,
+    });
+    pb::VerifySummary {
+        checked: checked.collect(),
+        finding_count: report.findings,
+        erased_count: 0,
+        stopped_early,
+        duration: Some(elapsed),
+    }
+}
+
+fn finding_to_pb(finding: Finding) -> pb::Finding {
+    pb::Finding {
+        code: "damaged_record".to_owned(),
+        kind: finding.kind.map_or_else(String::new, |kind| kind.word().to_owned()),
+        record: finding.record,
+        message: finding.problem,
+        remedy: "stop the server, keep a copy of its data folder, and restore the last backup or export".to_owned(),
+    }
+}

@@ -1,0 +1,153 @@
+//! Output contracts and what validation found. It must not compile a schema: whether one is of use, the engine decides.
+
+use super::problem::{self, filled};
+use super::{Path, Problems, json};
+use crate::domain::settings::{Contract, ContractChoice, Validation, ValidationStatus};
+use crate::grpc::pb;
+
+/// Longest schema, in bytes.
+const MAX_SCHEMA: usize = 256 * 1024;
+/// Deepest nesting of a schema.
+const MAX_SCHEMA_DEPTH: usize = 64;
+/// Longest name, in characters.
+const MAX_NAME: usize = 64;
+/// The name of a schema that has none.
+const DEFAULT_NAME: &str = "answer";
+
+/// What form an answer must have.
+pub fn from_pb(contract: pb::Contract, at: &Path<'_>, problems: &mut Problems) -> Option<ContractChoice> {
+    match problem::required(contract.form, "`text`, `json`, `json_schema` or `named`", at, problems)? {
+        pb::contract::Form::Text(pb::TextContract {}) => Some(ContractChoice::Inline(Contract::Text)),
+        pb::contract::Form::Json(pb::JsonContract {}) => Some(ContractChoice::Inline(Contract::Json)),
+        pb::contract::Form::JsonSchema(schema) => {
+            schema_from_pb(schema, &at.field("json_schema"), problems).map(ContractChoice::Inline)
+        }
+        pb::contract::Form::Named(named) => {
+            filled(named.contract_id, &at.field("named").field("contract_id"), problems).map(ContractChoice::Named)
+        }
+    }
+}
+
+fn schema_from_pb(schema: pb::JsonSchemaContract, at: &Path<'_>, problems: &mut Problems) -> Option<Contract> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let name = if schema.name.is_empty() { DEFAULT_NAME.to_owned() } else { schema.name };
+    let mut good = true;
+    if name.len() > MAX_NAME || !name.chars().all(allowed) {
+        let message = format!("must be 1 to {MAX_NAME} characters of A-Z, a-z, 0-9, `_` and `-`");
+        problems.add(&at.field("name"), message);
+        good = false;
+    }
+    let (at, text) = (&at.field("schema_json"), schema.schema_json);
+    if text.is_empty() {
+        problems.add(at, "must not be empty: use the `json` contract for any JSON value");
+        return None;
+    }
+    if text.len() > MAX_SCHEMA {
+        problems.add(at, format!("is {} bytes long: at most {MAX_SCHEMA} are taken", text.len()));
+        return None;
+    }
+    match json::kind(&text, MAX_SCHEMA_DEPTH) {
+        Ok(json::Kind::Object) => {}
+        // The schemas `true` and `false` are JSON Schema as well.
+        Ok(json::Kind::Scalar) if matches!(text.trim(), "true" | "false") => {}
+        Ok(json::Kind::Array | json::Kind::Scalar) => {
+            problems.schema(at, "must be a JSON Schema: an object, `true` or `false`");
+            return None;
+        }
+        Err(why) => {
+            problems.schema(at, why);
+            return None;
+        }
+    }
+    good.then_some(Contract::JsonSchema { name, schema_json: text })
+}
+
+/// A contract in an answer.
+pub fn to_pb(contract: ContractChoice) -> pb::Contract {
+    let form = match contract {
+        ContractChoice::Inline(Contract::Text) => pb::contract::Form::Text(pb::TextContract {}),
+        ContractChoice::Inline(Contract::Json) => pb::contract::Form::Json(pb::JsonContract {}),
+        ContractChoice::Inline(Contract::JsonSchema { name, schema_json }) => {
+            pb::contract::Form::JsonSchema(pb::JsonSchemaContract { schema_json, name })
+        }
+        ContractChoice::Named(contract_id) => pb::contract::Form::Named(pb::NamedContract { contract_id }),
+    };
+    pb::Contract { form: Some(form) }
+}
+
+/// What validation found, in an answer.
+pub fn validation_to_pb(validation: Validation) -> pb::Validation {
+    let status = match validation.status {
+        ValidationStatus::NotApplicable => pb::ValidationStatus::NotApplicable,
+        ValidationStatus::Valid => pb::ValidationStatus::Valid,
+        ValidationStatus::Invalid => pb::ValidationStatus::Invalid,
+    };
+    let violations = validation.violations.into_iter().map(|violation| pb::Violation {
+        instance_path: violation.instance_path,
+        schema_path: violation.schema_path,
+        message: violation.message,
+    });
+    pb::Validation { status: status.into(), violations: violations.collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::fault::{Fault, Reason};
+    use crate::domain::settings::Violation;
+    use crate::grpc::convert::problem::whole;
+
+    fn read(contract: pb::Contract) -> Result<ContractChoice, Fault> {
+        whole(|at, problems| from_pb(contract, &at.field("contract"), problems))
+    }
+
+    fn schema(schema_json: &str, name: &str) -> pb::Contract {
+        let form = pb::JsonSchemaContract { schema_json: schema_json.to_owned(), name: name.to_owned() };
+        pb::Contract { form: Some(pb::contract::Form::JsonSchema(form)) }
+    }
+
+    #[test]
+    fn contracts_come_back_as_they_went_out() {
+        let json_schema = Contract::JsonSchema { name: "a-b".to_owned(), schema_json: "{ }".to_owned() };
+        for contract in [
+            ContractChoice::Inline(Contract::Text),
+            ContractChoice::Inline(Contract::Json),
+            ContractChoice::Inline(json_schema),
+            ContractChoice::Named("verdict".to_owned()),
+        ] {
+            assert_eq!(read(to_pb(contract.clone())), Ok(contract));
+        }
+    }
+
+    #[test]
+    fn a_schema_without_a_name_gets_one() {
+        let expected = Contract::JsonSchema { name: "answer".to_owned(), schema_json: "true".to_owned() };
+        assert_eq!(read(schema("true", "")), Ok(ContractChoice::Inline(expected)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let path = |contract| read(contract).unwrap_err().fields.remove(0).path;
+        assert_eq!(path(pb::Contract { form: None }), "contract");
+        assert_eq!(path(schema("", "")), "contract.json_schema.schema_json");
+        assert_eq!(path(schema("{}", "a b")), "contract.json_schema.name");
+        assert_eq!(path(schema(&format!("\"{}\"", "x".repeat(MAX_SCHEMA)), "")), "contract.json_schema.schema_json");
+        let named = pb::contract::Form::Named(pb::NamedContract::default());
+        assert_eq!(path(pb::Contract { form: Some(named) }), "contract.named.contract_id");
+        for text in ["text", "7", "[]"] {
+            assert_eq!(read(schema(text, "")).unwrap_err().reason, Reason::SchemaInvalid, "{text}");
+        }
+    }
+
+    #[test]
+    fn violations_keep_their_places() {
+        let violation = Violation {
+            instance_path: "/a".to_owned(),
+            schema_path: "/properties/a".to_owned(),
+            message: "m".to_owned(),
+        };
+        let found = validation_to_pb(Validation { status: ValidationStatus::Invalid, violations: vec![violation] });
+        assert_eq!(found.status(), pb::ValidationStatus::Invalid);
+        assert_eq!(found.violations[0].instance_path, "/a");
+    }
+}

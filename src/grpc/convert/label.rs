@@ -1,0 +1,62 @@
+//! Labels: limits of their number and length. It must not know what carries them.
+
+use std::collections::BTreeMap;
+
+use super::{Path, Problems};
+
+/// Most labels of one thing.
+const MAX_LABELS: usize = 64;
+/// Longest key, in characters.
+const MAX_KEY: usize = 63;
+/// Longest value, in characters.
+const MAX_VALUE: usize = 255;
+
+/// Labels of a request.
+pub fn from_pb(
+    labels: BTreeMap<String, String>,
+    at: &Path<'_>,
+    problems: &mut Problems,
+) -> Option<BTreeMap<String, String>> {
+    let mut good = true;
+    if labels.len() > MAX_LABELS {
+        problems.add(at, format!("has {} labels: at most {MAX_LABELS} are taken", labels.len()));
+        return None;
+    }
+    for (key, value) in &labels {
+        if key.is_empty() || key.chars().count() > MAX_KEY {
+            problems.add(&at.key(key), format!("has a key that is not 1 to {MAX_KEY} characters long"));
+            good = false;
+        }
+        if value.chars().count() > MAX_VALUE {
+            problems.add(&at.key(key), format!("has a value of more than {MAX_VALUE} characters"));
+            good = false;
+        }
+    }
+    good.then_some(labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(labels: BTreeMap<String, String>) -> Vec<String> {
+        let mut problems = Problems::default();
+        let read = from_pb(labels.clone(), &Path::ROOT.field("labels"), &mut problems);
+        match problems.finish() {
+            Ok(()) => {
+                assert_eq!(read, Some(labels));
+                Vec::new()
+            }
+            Err(fault) => fault.fields.into_iter().map(|field| field.path).collect(),
+        }
+    }
+
+    #[test]
+    fn limits_are_in_characters() {
+        let of = |key: &str, value: &str| BTreeMap::from([(key.to_owned(), value.to_owned())]);
+        assert!(read(of(&"é".repeat(63), &"語".repeat(255))).is_empty());
+        assert_eq!(read(of("", "x")), [r#"labels[""]"#]);
+        assert_eq!(read(of("k", &"x".repeat(256))), [r#"labels["k"]"#]);
+        assert_eq!(read((0..65).map(|n| (n.to_string(), String::new())).collect()), ["labels"]);
+    }
+}

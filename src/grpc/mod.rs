@@ -1,0 +1,85 @@
+//! The shop front: gRPC services, conversion, status. It must not know stores, engines or configuration; it asks `app`.
+
+use std::sync::Arc;
+
+use tonic::service::Routes;
+use tonic_health::pb::health_server::{Health, HealthServer};
+
+use crate::app::App;
+
+mod admin;
+mod ask;
+mod call;
+mod catalog;
+pub mod convert;
+mod exchange;
+pub mod fingerprint;
+pub mod observe;
+mod outcome;
+pub mod page;
+pub mod pb;
+mod run;
+pub mod status;
+mod thread;
+pub mod unimplemented;
+mod watch;
+
+pub use admin::Facts;
+
+/// Limits of messages on the wire.
+#[derive(Clone, Copy, Debug)]
+pub struct Wire {
+    /// Largest request, in bytes.
+    pub max_request_bytes: usize,
+    /// Largest answer, in bytes.
+    pub max_response_bytes: usize,
+}
+
+macro_rules! service {
+    ($wire:expr, $module:ident :: $server:ident, $service:expr) => {
+        pb::$module::$server::new($service)
+            .max_decoding_message_size($wire.max_request_bytes)
+            .max_encoding_message_size($wire.max_response_bytes)
+            .accept_compressed(tonic::codec::CompressionEncoding::Gzip)
+            .send_compressed(tonic::codec::CompressionEncoding::Gzip)
+    };
+}
+
+/// Every service on one set of routes, with health and reflection (v1 and v1alpha).
+///
+/// # Errors
+/// When the descriptors of the API cannot be read, which is a fault of the build.
+pub fn routes(
+    app: &Arc<App>,
+    facts: Facts,
+    wire: Wire,
+    health: HealthServer<impl Health>,
+) -> Result<Routes, tonic_reflection::server::Error> {
+    use unimplemented::Refused;
+    let reflection = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(pb::DESCRIPTOR)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    let exchanges = exchange::Exchanges::new(Arc::clone(app));
+    Ok(Routes::new(health)
+        .add_service(reflection().build_v1()?)
+        .add_service(reflection().build_v1alpha()?)
+        .add_service(service!(wire, exchange_service_server::ExchangeServiceServer, exchanges))
+        .add_service(service!(wire, thread_service_server::ThreadServiceServer, thread::Threads::new(Arc::clone(app))))
+        .add_service(service!(wire, run_service_server::RunServiceServer, run::Runs::new(Arc::clone(app))))
+        .add_service(service!(
+            wire,
+            catalog_service_server::CatalogServiceServer,
+            catalog::Catalogs::new(Arc::clone(app))
+        ))
+        .add_service(service!(
+            wire,
+            admin_service_server::AdminServiceServer,
+            admin::Admin::new(Arc::clone(app), facts)
+        ))
+        .add_service(service!(wire, coordination_service_server::CoordinationServiceServer, Refused))
+        .add_service(service!(wire, graph_service_server::GraphServiceServer, Refused))
+        .add_service(service!(wire, tool_service_server::ToolServiceServer, Refused))
+        .add_service(service!(wire, workspace_service_server::WorkspaceServiceServer, Refused)))
+}

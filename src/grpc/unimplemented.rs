@@ -1,0 +1,176 @@
+//! What the API names and this server does not do yet: one list, from which refusals, the server's own account of itself and the checks of
+//! the source are made. It must not hold anything that works.
+//!
+//! Whole services are refused by [`Refused`], single RPCs of others by [`refuse`], fields and values where requests are read.
+
+use tokio_stream::Empty;
+use tonic::{Extensions, Request, Response, Status, Streaming};
+
+use super::pb;
+use super::status::{RequestId, status};
+use crate::domain::fault::Fault;
+
+#[cfg(test)]
+mod tests;
+
+/// RPCs of services that otherwise work.
+pub const RPCS: &[&str] = &[
+    "ExchangeService.Prepare",
+    "ExchangeService.Explain",
+    "ExchangeService.Coordinate",
+    "RunService.Watch",
+    "ThreadService.Restore",
+    "ThreadService.ListMoves",
+    "AdminService.Stats",
+    "AdminService.Export",
+    "AdminService.Import",
+    "AdminService.Backup",
+    "AdminService.Erase",
+    "AdminService.GetEraseReceipt",
+    "AdminService.CreatePin",
+    "AdminService.DeletePin",
+    "AdminService.ListPins",
+    "AdminService.SetExpiry",
+    "AdminService.ListExpiries",
+    "AdminService.CollectGarbage",
+    "AdminService.Reload",
+];
+
+/// Narrowing the history that is sent.
+pub const HISTORY_VIEW: &str = "history_view";
+/// Executing what was prepared.
+pub const PREPARED: &str = "prepared";
+/// Waiting for the run that is at work on a thread.
+pub const ON_BUSY_ENQUEUE: &str = "on_busy.ENQUEUE";
+/// Cancelling the run that is at work on a thread.
+pub const ON_BUSY_INTERRUPT: &str = "on_busy.INTERRUPT";
+/// Verifying a part of the graph.
+pub const VERIFY_SCOPE: &str = "verify.scope";
+
+/// Fields and values of enums.
+pub const FIELDS: &[&str] = &[HISTORY_VIEW, PREPARED, ON_BUSY_ENQUEUE, ON_BUSY_INTERRUPT, VERIFY_SCOPE];
+
+/// Reasons of errors that nothing produces yet.
+pub const REASONS: &[&str] = &[
+    "CLIENT_BACKEND_ONLY_IN_COORDINATE",
+    "COORDINATION_NOT_FOUND",
+    "COORDINATION_CONFLICT",
+    "ANSWER_STALE",
+    "OUT_OF_ORDER",
+    "PREPARED_USED",
+    "PREPARED_STALE",
+    "PREPARED_NOT_FOUND",
+    "TOOL_SCHEMA_DRIFT",
+    "EXCHANGE_ERASED",
+    "DOCUMENT_NOT_FOUND",
+    "ERASE_SHARED",
+];
+
+/// Every feature that is refused, by name.
+pub fn features() -> Vec<&'static str> {
+    let mut features = [RPCS, FIELDS, COORDINATIONS, GRAPH, TOOLS, WORKSPACE].concat();
+    features.sort_unstable();
+    features
+}
+
+/// The refusal of one RPC.
+pub fn refuse(rpc: &'static str, extensions: &Extensions) -> Status {
+    status(&Fault::not_implemented(rpc), RequestId::of(extensions))
+}
+
+/// The stream of an RPC that is refused before there is one.
+pub type NoStream<T> = Empty<Result<T, Status>>;
+
+/// Services of which nothing works yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Refused;
+
+macro_rules! refused {
+    (
+        $(#[$doc:meta])*
+        $list:ident, $server:ident :: $service:ident {
+            $(type $stream:ident = $item:ty;)*
+            $($rpc:literal $method:ident($request:ty) -> $response:ty;)*
+        }
+    ) => {
+        $(#[$doc])*
+        pub const $list: &[&str] = &[$($rpc,)*];
+
+        #[tonic::async_trait]
+        impl pb::$server::$service for Refused {
+            $(type $stream = NoStream<$item>;)*
+            $(
+                async fn $method(&self, request: Request<$request>) -> Result<Response<$response>, Status> {
+                    Err(refuse($rpc, request.extensions()))
+                }
+            )*
+        }
+    };
+}
+
+refused! {
+    /// RPCs of CoordinationService.
+    COORDINATIONS, coordination_service_server::CoordinationService {
+        "CoordinationService.Get"
+        get(pb::CoordinationServiceGetRequest) -> pb::CoordinationServiceGetResponse;
+        "CoordinationService.List"
+        list(pb::CoordinationServiceListRequest) -> pb::CoordinationServiceListResponse;
+        "CoordinationService.Cancel"
+        cancel(pb::CoordinationServiceCancelRequest) -> pb::CoordinationServiceCancelResponse;
+        "CoordinationService.Answer"
+        answer(pb::AnswerRequest) -> pb::AnswerResponse;
+    }
+}
+
+refused! {
+    /// RPCs of GraphService.
+    GRAPH, graph_service_server::GraphService {
+        "GraphService.ListChildren"
+        list_children(pb::ListChildrenRequest) -> pb::ListChildrenResponse;
+        "GraphService.ListAncestors"
+        list_ancestors(pb::ListAncestorsRequest) -> pb::ListAncestorsResponse;
+        "GraphService.GetCommonAncestor"
+        get_common_ancestor(pb::GetCommonAncestorRequest) -> pb::GetCommonAncestorResponse;
+        "GraphService.Diff"
+        diff(pb::DiffRequest) -> pb::DiffResponse;
+        "GraphService.GetGraph"
+        get_graph(pb::GetGraphRequest) -> pb::GetGraphResponse;
+        "GraphService.Search"
+        search(pb::SearchRequest) -> pb::SearchResponse;
+        "GraphService.SumUsage"
+        sum_usage(pb::SumUsageRequest) -> pb::SumUsageResponse;
+    }
+}
+
+refused! {
+    /// RPCs of ToolService.
+    TOOLS, tool_service_server::ToolService {
+        "ToolService.GetCallTools"
+        get_call_tools(pb::GetCallToolsRequest) -> pb::GetCallToolsResponse;
+        "ToolService.GetToolSet"
+        get_tool_set(pb::GetToolSetRequest) -> pb::GetToolSetResponse;
+        "ToolService.ListToolOccurrences"
+        list_tool_occurrences(pb::ListToolOccurrencesRequest) -> pb::ListToolOccurrencesResponse;
+        "ToolService.ListToolDrifts"
+        list_tool_drifts(pb::ListToolDriftsRequest) -> pb::ListToolDriftsResponse;
+    }
+}
+
+refused! {
+    /// RPCs of WorkspaceService.
+    WORKSPACE, workspace_service_server::WorkspaceService {
+        type StreamReadDocumentStream = pb::StreamReadDocumentResponse;
+        "WorkspaceService.ListDocuments"
+        list_documents(pb::ListDocumentsRequest) -> pb::ListDocumentsResponse;
+        "WorkspaceService.ReadDocument"
+        read_document(pb::ReadDocumentRequest) -> pb::ReadDocumentResponse;
+        "WorkspaceService.StreamReadDocument"
+        stream_read_document(pb::StreamReadDocumentRequest) -> Self::StreamReadDocumentStream;
+        "WorkspaceService.DiffDocuments"
+        diff_documents(pb::DiffDocumentsRequest) -> pb::DiffDocumentsResponse;
+        "WorkspaceService.WriteDocuments"
+        write_documents(pb::WriteDocumentsRequest) -> pb::WriteDocumentsResponse;
+        "WorkspaceService.StreamWriteDocument"
+        stream_write_document(Streaming<pb::StreamWriteDocumentRequest>) -> pb::StreamWriteDocumentResponse;
+    }
+}

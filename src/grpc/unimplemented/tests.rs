@@ -1,0 +1,63 @@
+//! Refusals name their feature, and the list is of things that the API has.
+
+use prost_reflect::DescriptorPool;
+use tonic::Code;
+use tonic_types::StatusExt;
+
+use super::*;
+use crate::grpc::pb::workspace_service_server::WorkspaceService;
+
+fn feature(status: &Status) -> String {
+    assert_eq!(status.code(), Code::Unimplemented);
+    let info = status.get_error_details().error_info().cloned().unwrap();
+    assert_eq!(info.reason, "NOT_IMPLEMENTED");
+    info.metadata["feature"].clone()
+}
+
+#[tokio::test]
+async fn refusals_name_the_rpc() {
+    let refused = Refused.stream_read_document(Request::new(pb::StreamReadDocumentRequest::default())).await;
+    assert_eq!(feature(&refused.map(|_| ()).unwrap_err()), "WorkspaceService.StreamReadDocument");
+    let mut extensions = Extensions::new();
+    extensions.insert(RequestId::new("q-1"));
+    let refused = refuse("AdminService.Stats", &extensions);
+    assert_eq!(feature(&refused), "AdminService.Stats");
+    assert_eq!(refused.get_error_details().request_info().unwrap().request_id, "q-1");
+}
+
+#[test]
+fn the_list_has_no_rpc_that_the_api_has_not_and_every_one_of_the_refused_services() {
+    let pool = DescriptorPool::decode(pb::DESCRIPTOR).unwrap();
+    let all: Vec<String> = pool
+        .services()
+        .flat_map(|service| {
+            service.methods().map(|method| format!("{}.{}", service.name(), method.name())).collect::<Vec<_>>()
+        })
+        .collect();
+    let features = features();
+    for rpc in features.iter().filter(|feature| feature.contains("Service.")) {
+        assert!(all.iter().any(|known| known == rpc), "{rpc}");
+    }
+    for rpc in all {
+        let service = rpc.split('.').next().unwrap();
+        if ["CoordinationService", "GraphService", "ToolService", "WorkspaceService"].contains(&service) {
+            assert!(features.contains(&rpc.as_str()), "{rpc}");
+        }
+    }
+}
+
+#[test]
+fn the_list_is_sorted_and_names_each_once() {
+    let mut features = features();
+    let before = features.clone();
+    features.dedup();
+    assert_eq!(features, before);
+    assert!(features.is_sorted() && features.contains(&HISTORY_VIEW));
+}
+
+#[test]
+fn reasons_are_those_of_the_api() {
+    for reason in REASONS {
+        assert!(pb::ErrorReason::from_str_name(&format!("ERROR_REASON_{reason}")).is_some(), "{reason}");
+    }
+}

@@ -1,0 +1,370 @@
+//! JSON that people have at hand (chat messages, tools, tool results) as messages of the API; the API's own JSON is taken too. It must not
+//! know commands or files.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::json::{self, Error};
+use crate::grpc::pb;
+
+/// Why a document cannot be used.
+pub(crate) type Problem = String;
+
+/// Reads messages: a list of them, or an object with the list under `messages`. Each is of the chat form (`role` and `content`) or of
+/// the API's (`role` and `parts`).
+pub(crate) fn messages(text: &str) -> Result<Vec<pb::Message>, Problem> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Wrapped<'a> {
+        #[serde(borrow)]
+        messages: Vec<&'a RawValue>,
+    }
+    let raw: Vec<&RawValue> = if text.trim_start().starts_with('{') {
+        serde_json::from_str::<Wrapped<'_>>(text).map_err(say)?.messages
+    } else {
+        serde_json::from_str(text).map_err(say)?
+    };
+    let mut messages: Vec<pb::Message> = Vec::new();
+    for (index, raw) in raw.into_iter().enumerate() {
+        let message = message(raw.get()).map_err(|why| format!("message {index}: {why}"))?;
+        match messages.last_mut() {
+            // The chat form has a message for each result; here all results of an answer are one.
+            Some(last) if message.role() == pb::Role::Tool && last.role() == pb::Role::Tool => {
+                last.parts.extend(message.parts);
+            }
+            _ => messages.push(message),
+        }
+    }
+    Ok(messages)
+}
+
+fn message(text: &str) -> Result<pb::Message, Problem> {
+    let keys: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(say)?;
+    if keys.contains_key("parts") {
+        return json::parse(text).map_err(|error| error.to_string());
+    }
+    serde_json::from_str::<Chat>(text).map_err(say)?.into_message()
+}
+
+/// A message of the chat form.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Chat {
+    role: ChatRole,
+    content: Option<Content>,
+    refusal: Option<String>,
+    tool_calls: Option<Vec<ChatCall>>,
+    tool_call_id: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ChatRole {
+    #[serde(alias = "developer")]
+    System,
+    User,
+    Assistant,
+    Tool,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Piece>),
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+enum Piece {
+    Text { text: String },
+    Refusal { refusal: String },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ImageUrl {
+    url: String,
+    #[serde(default)]
+    detail: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChatCall {
+    id: String,
+    #[serde(rename = "type")]
+    _kind: Option<FunctionKind>,
+    function: ChatFunction,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum FunctionKind {
+    Function,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChatFunction {
+    name: String,
+    arguments: String,
+}
+
+impl Chat {
+    fn into_message(self) -> Result<pb::Message, Problem> {
+        let mut parts = self.content.map(Content::into_parts).transpose()?.unwrap_or_default();
+        parts.extend(self.refusal.map(|text| part(pb::part::Kind::Refusal(pb::RefusalPart { text }))));
+        let role = match self.role {
+            ChatRole::System => pb::Role::System,
+            ChatRole::User => pb::Role::User,
+            ChatRole::Assistant => pb::Role::Assistant,
+            ChatRole::Tool => {
+                let call_id = self.tool_call_id.ok_or("a tool message needs `tool_call_id`")?;
+                let result = pb::ToolResult { call_id, parts, is_error: false, interrupted: false };
+                let parts = vec![part(pb::part::Kind::ToolResult(result))];
+                return Ok(pb::Message { role: pb::Role::Tool.into(), parts });
+            }
+        };
+        if self.tool_call_id.is_some() {
+            return Err("only a tool message has `tool_call_id`".to_owned());
+        }
+        if self.tool_calls.is_some() && role != pb::Role::Assistant {
+            return Err("only an assistant message has `tool_calls`".to_owned());
+        }
+        parts.extend(self.tool_calls.unwrap_or_default().into_iter().map(|call| {
+            part(pb::part::Kind::ToolCall(pb::ToolCall {
+                call_id: call.id,
+                name: call.function.name,
+                arguments_json: call.function.arguments,
+                ..Default::default()
+            }))
+        }));
+        Ok(pb::Message { role: role.into(), parts })
+    }
+}
+
+impl Content {
+    fn into_parts(self) -> Result<Vec<pb::Part>, Problem> {
+        match self {
+            Self::Text(text) => Ok(vec![text_part(text)]),
+            Self::Parts(pieces) => pieces.into_iter().map(Piece::into_part).collect(),
+        }
+    }
+}
+
+impl Piece {
+    fn into_part(self) -> Result<pb::Part, Problem> {
+        match self {
+            Self::Text { text } => Ok(text_part(text)),
+            Self::Refusal { refusal } => Ok(part(pb::part::Kind::Refusal(pb::RefusalPart { text: refusal }))),
+            Self::ImageUrl { image_url } => {
+                let source = Some(pb::MediaSource { source: Some(media(image_url.url)?) });
+                Ok(part(pb::part::Kind::Image(pb::ImagePart { source, detail: image_url.detail })))
+            }
+        }
+    }
+}
+
+/// A picture by its address; the bytes themselves where the address holds them.
+fn media(url: String) -> Result<pb::media_source::Source, Problem> {
+    let Some(rest) = url.strip_prefix("data:") else {
+        return Ok(pb::media_source::Source::Link(pb::MediaLink { url, media_type: String::new() }));
+    };
+    let (media_type, data) = rest.split_once(";base64,").ok_or("a `data:` address must be `data:TYPE;base64,DATA`")?;
+    let inline = json!({ "mediaType": media_type, "data": data }).to_string();
+    json::parse(&inline)
+        .map(pb::media_source::Source::Inline)
+        .map_err(|_| "the `data:` address is not base64".to_owned())
+}
+
+/// Reads tools: a list of them. Each is `{name, description, input_schema}` with the schema as an object, or the function form of chats.
+pub(crate) fn tools(text: &str) -> Result<pb::ToolList, Problem> {
+    let documents: Vec<ToolDocument> = serde_json::from_str(text).map_err(say)?;
+    let read =
+        |(index, document): (usize, ToolDocument)| document.into_tool().map_err(|why| format!("tool {index}: {why}"));
+    Ok(pb::ToolList { tools: documents.into_iter().enumerate().map(read).collect::<Result<_, _>>()? })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ToolDocument {
+    #[serde(rename = "type")]
+    _kind: Option<FunctionKind>,
+    function: Option<Box<Self>>,
+    name: Option<String>,
+    #[serde(default)]
+    description: String,
+    #[serde(alias = "parameters", alias = "inputSchema")]
+    input_schema: Option<Box<RawValue>>,
+    #[serde(alias = "inputSchemaJson")]
+    input_schema_json: Option<String>,
+    #[serde(default, alias = "sideEffects")]
+    side_effects: bool,
+    #[serde(default, alias = "requiresHuman")]
+    requires_human: bool,
+}
+
+impl ToolDocument {
+    fn into_tool(self) -> Result<pb::Tool, Problem> {
+        let (side_effects, requires_human) = (self.side_effects, self.requires_human);
+        let inner = match self.function {
+            Some(inner) if self.name.is_none() && self.input_schema.is_none() && inner.function.is_none() => *inner,
+            Some(_) => return Err("has `function` and also what belongs inside it".to_owned()),
+            None => self,
+        };
+        let schema = match (inner.input_schema, inner.input_schema_json) {
+            (Some(_), Some(_)) => return Err("has two schemas".to_owned()),
+            (Some(raw), None) => raw.get().to_owned(),
+            (None, Some(text)) => text,
+            (None, None) => r#"{"type":"object"}"#.to_owned(),
+        };
+        Ok(pb::Tool {
+            name: inner.name.ok_or("has no `name`")?,
+            description: inner.description,
+            input_schema_json: schema,
+            side_effects: side_effects || inner.side_effects,
+            requires_human: requires_human || inner.requires_human,
+            schema_hash: String::new(),
+        })
+    }
+}
+
+/// Reads tool results: an object of texts by call id, a list of results, or the API's `{"results": [...]}`.
+pub(crate) fn results(text: &str) -> Result<Vec<pb::ToolResult>, Problem> {
+    if text.trim_start().starts_with('[') {
+        let listed: Vec<ResultDocument> = serde_json::from_str(text).map_err(say)?;
+        return listed.into_iter().map(ResultDocument::into_result).collect();
+    }
+    let entries: IndexMap<String, Value> = serde_json::from_str(text).map_err(say)?;
+    if entries.contains_key("results") {
+        return json::parse::<pb::ToolResults>(text).map(|r| r.results).map_err(|error: Error| error.to_string());
+    }
+    Ok(entries.into_iter().map(|(call_id, value)| result(call_id, plain(value))).collect())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ResultDocument {
+    #[serde(alias = "callId", alias = "tool_call_id")]
+    call_id: String,
+    /// Chats have it.
+    #[serde(rename = "role")]
+    _role: Option<ToolRole>,
+    content: Value,
+    #[serde(default, alias = "isError")]
+    is_error: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ToolRole {
+    Tool,
+}
+
+impl ResultDocument {
+    fn into_result(self) -> Result<pb::ToolResult, Problem> {
+        Ok(pb::ToolResult { is_error: self.is_error, ..result(self.call_id, plain(self.content)) })
+    }
+}
+
+/// Text as it is, anything else as JSON.
+fn plain(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+/// A result of one text.
+pub(crate) fn result(call_id: String, text: String) -> pb::ToolResult {
+    pb::ToolResult { call_id, parts: vec![text_part(text)], is_error: false, interrupted: false }
+}
+
+/// A message of one text.
+pub(crate) fn said(role: pb::Role, text: impl Into<String>) -> pb::Message {
+    pb::Message { role: role.into(), parts: vec![text_part(text.into())] }
+}
+
+fn text_part(text: String) -> pb::Part {
+    part(pb::part::Kind::Text(pb::TextPart { text }))
+}
+
+fn part(kind: pb::part::Kind) -> pb::Part {
+    pb::Part { kind: Some(kind), cache_marker: None, provider_data: None }
+}
+
+fn say(error: serde_json::Error) -> Problem {
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chats_become_messages_with_calls_and_joined_results() {
+        let text = r#"{"messages": [
+            {"role": "developer", "content": "be brief"},
+            {"role": "user", "content": [{"type": "text", "text": "weather?"},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}]},
+            {"role": "assistant", "content": null, "tool_calls": [
+                {"id": "a", "type": "function", "function": {"name": "get", "arguments": "{\"x\": 1.0}"}},
+                {"id": "b", "type": "function", "function": {"name": "get", "arguments": "{}"}}]},
+            {"role": "tool", "tool_call_id": "a", "content": "1"},
+            {"role": "tool", "tool_call_id": "b", "content": "2"},
+            {"role": "ROLE_ASSISTANT", "parts": [{"text": {"text": "done"}}]}]}"#;
+        let messages = messages(text).unwrap();
+        let roles: Vec<_> = messages.iter().map(pb::Message::role).collect();
+        use pb::Role::{Assistant, System, Tool, User};
+        assert_eq!(roles, [System, User, Assistant, Tool, Assistant]);
+        let Some(pb::part::Kind::ToolCall(call)) = &messages[2].parts[0].kind else { panic!("no call") };
+        assert_eq!((call.call_id.as_str(), call.arguments_json.as_str()), ("a", r#"{"x": 1.0}"#));
+        assert_eq!(messages[3].parts.len(), 2);
+        let Some(pb::part::Kind::Image(image)) = &messages[1].parts[1].kind else { panic!("no image") };
+        let Some(pb::media_source::Source::Inline(inline)) = &image.source.as_ref().unwrap().source else { panic!() };
+        assert_eq!((inline.media_type.as_str(), &inline.data[..]), ("image/png", &b"hi"[..]));
+    }
+
+    #[test]
+    fn a_message_that_makes_no_sense_is_named_by_its_place() {
+        let bad = [
+            (r#"[{"role": "user", "content": "a"}, {"role": "user", "contnet": "b"}]"#, "message 1: unknown field"),
+            (r#"[{"role": "robot", "content": "a"}]"#, "message 0: unknown variant"),
+            (r#"[{"role": "tool", "content": "a"}]"#, "message 0: a tool message needs"),
+            (r#"[{"role": "user", "content": "a", "tool_call_id": "x"}]"#, "message 0: only a tool message"),
+            ("nonsense", "expected"),
+        ];
+        for (text, expected) in bad {
+            let found = messages(text).unwrap_err();
+            assert!(found.starts_with(expected), "{found}");
+        }
+    }
+
+    #[test]
+    fn a_tools_schema_is_kept_byte_for_byte() {
+        let text = r#"[{"name": "a", "input_schema": {"type": "object",  "z": 1.0, "a": 12345678901234567890123}},
+            {"type": "function", "function": {"name": "b", "description": "d", "parameters": {}}, "side_effects": true},
+            {"name": "c"}]"#;
+        let tools = tools(text).unwrap().tools;
+        assert_eq!(tools[0].input_schema_json, r#"{"type": "object",  "z": 1.0, "a": 12345678901234567890123}"#);
+        assert_eq!((tools[1].name.as_str(), tools[1].description.as_str(), tools[1].side_effects), ("b", "d", true));
+        assert_eq!(tools[2].input_schema_json, r#"{"type":"object"}"#);
+        assert!(super::tools(r#"[{"description": "x"}]"#).unwrap_err().contains("tool 0: has no `name`"));
+    }
+
+    #[test]
+    fn results_come_in_three_forms() {
+        let by_id = results(r#"{"b": "two", "a": {"n": 1}}"#).unwrap();
+        assert_eq!(by_id, [result("b".into(), "two".into()), result("a".into(), r#"{"n":1}"#.into())]);
+        let listed = results(r#"[{"role": "tool", "tool_call_id": "a", "content": "x", "is_error": true}]"#).unwrap();
+        assert!(listed[0].is_error);
+        let own = results(r#"{"results": [{"callId": "a", "parts": [{"text": {"text": "x"}}]}]}"#).unwrap();
+        assert_eq!(own, [result("a".into(), "x".into())]);
+    }
+}

@@ -1,0 +1,85 @@
+//! The next command to type after an error, for each reason of the API that has one. It must not know how it is shown.
+
+use super::failure::Refusal;
+
+/// What to type next; nothing where the server's message says it all.
+pub(crate) fn after(refusal: &Refusal) -> Option<String> {
+    let fact = |name: &str| refusal.fact(name);
+    let or = |name: &str, placeholder: &str| {
+        let value = fact(name);
+        if value.is_empty() { placeholder.to_owned() } else { value.to_owned() }
+    };
+    let hint = match refusal.reason.as_str() {
+        "EXCHANGE_NOT_FOUND" => "antiphon log --graph shows the exchanges of all threads".to_owned(),
+        "THREAD_NOT_FOUND" => "antiphon threads lists those that there are".to_owned(),
+        "RUN_NOT_FOUND" => "antiphon runs lists those that there are".to_owned(),
+        "THREAD_EXISTS" => format!("antiphon continue --thread {} TEXT, or choose another id", or("thread_id", "ID")),
+        "THREAD_NOT_EMPTY" => format!("antiphon continue --thread {} TEXT", or("thread_id", "ID")),
+        "THREAD_EMPTY" => format!("antiphon capture --thread {} TEXT", or("thread_id", "ID")),
+        "THREAD_DIVERGED" => format!("antiphon fork {}", or("head_exchange_id", "EXCHANGE")),
+        "HEAD_MOVED" => format!("antiphon log --thread {}", or("thread_id", "ID")),
+        "THREAD_BUSY" => format!("wait for it, antiphon runs cancel {}, or --on-busy fork", or("active_run_id", "RUN")),
+        "RUN_INTERRUPTED" | "RUN_CANCELLED" => {
+            format!("the same command with --run-id {} --retry", or("run_id", "RUN"))
+        }
+        "RUN_NOT_COMPLETED" if !fact("exchange_id").is_empty() => {
+            format!("antiphon inspect {}, or fork there by exchange", fact("exchange_id"))
+        }
+        "RUN_NOT_COMPLETED" | "RUN_ID_CONFLICT" | "RESULT_NOT_KEPT" => {
+            format!("antiphon runs get {}", or("run_id", "RUN"))
+        }
+        "RUN_NOT_ON_PATH" | "NO_RUN_IDS" => format!("antiphon log --thread {}", or("thread_id", "ID")),
+        "RUN_ID_REQUIRED" => "the same command with --run-id ID".to_owned(),
+        "UNANSWERED_TOOL_CALLS" => {
+            format!("antiphon continue {} --result CALL_ID=TEXT for each call", or("exchange_id", "EXCHANGE"))
+        }
+        "TOOL_RESULTS_MISMATCH" => "antiphon inspect EXCHANGE shows the calls that are pending".to_owned(),
+        "PROFILE_MISSING" | "PROFILE_UNKNOWN" => "antiphon catalog profiles".to_owned(),
+        "PROMPT_UNKNOWN" => "antiphon catalog prompts".to_owned(),
+        "PROMPT_VARIABLES" => format!("antiphon catalog prompts {} shows its variables", or("prompt_id", "ID")),
+        "CONTRACT_UNKNOWN" => "antiphon catalog contracts".to_owned(),
+        "CREDENTIAL_MISSING" | "PROVIDER_REFUSED_CREDENTIAL" if fact("credential_source") != "CALLER" => {
+            format!("set the credential of the backend `{}` and restart the server", or("backend_id", "?"))
+        }
+        "STORE_CORRUPT" => "stop the server, then antiphon verify --data DIR".to_owned(),
+        "NOT_IMPLEMENTED" => "antiphon info lists what this server does not do yet".to_owned(),
+        _ => return None,
+    };
+    Some(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use tonic::Code;
+
+    use super::*;
+    use crate::domain::fault::Reason;
+
+    fn refusal(reason: Reason, facts: &[(&str, &str)]) -> Refusal {
+        Refusal {
+            code: Code::Unknown,
+            message: String::new(),
+            reason: reason.word().to_owned(),
+            metadata: facts.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+            fields: Vec::new(),
+            resource: None,
+            retry_after_ms: None,
+            request_id: String::new(),
+        }
+    }
+
+    #[test]
+    fn commands_carry_the_ids_of_the_error() {
+        let hint = after(&refusal(Reason::ThreadNotEmpty, &[("thread_id", "demo")])).unwrap();
+        assert_eq!(hint, "antiphon continue --thread demo TEXT");
+        assert_eq!(after(&refusal(Reason::ThreadNotEmpty, &[])).unwrap(), "antiphon continue --thread ID TEXT");
+        let hint = after(&refusal(Reason::RunNotCompleted, &[("run_id", "r"), ("exchange_id", "e")])).unwrap();
+        assert_eq!(hint, "antiphon inspect e, or fork there by exchange");
+    }
+
+    #[test]
+    fn a_callers_own_credential_is_not_the_servers_business() {
+        assert_eq!(after(&refusal(Reason::CredentialMissing, &[("credential_source", "CALLER")])), None);
+        assert!(after(&refusal(Reason::CredentialMissing, &[("backend_id", "openai")])).unwrap().contains("`openai`"));
+    }
+}

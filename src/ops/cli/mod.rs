@@ -1,0 +1,177 @@
+//! The command line: what can be typed, and what each verb does with it. One file a verb. It must not know stores, engines or how a server
+//! is put together: `serve`, `check` and an offline `verify` ask the rest of `ops`.
+
+mod answer;
+mod capture;
+mod catalog;
+mod chat;
+mod check;
+mod continuation;
+mod failure;
+mod fork;
+mod graph;
+mod hint;
+mod info;
+mod inspect;
+mod json;
+mod lineage;
+mod log;
+mod probe;
+mod record;
+mod remote;
+mod request;
+mod runs;
+mod serve;
+mod table;
+mod terminal;
+mod threads;
+mod verify;
+mod width;
+mod words;
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+
+pub use self::terminal::{Colour, Streams};
+
+use self::failure::Failure;
+use self::remote::{DEFAULT_SERVER, Remote};
+use self::terminal::Terminal;
+use super::environment::Environment;
+
+/// Keeps conversations with language models as an immutable, branching graph.
+#[derive(Parser, Debug)]
+#[command(name = "antiphon", version, max_term_width = 110, disable_help_subcommand = true)]
+#[command(after_help = "Start a server with `antiphon serve`, then `antiphon capture \"Hello\"`.")]
+struct Line {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// What every verb understands.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Global")]
+struct Globals {
+    /// The server to talk to; else ANTIPHON_SERVER, else http://127.0.0.1:7373
+    #[arg(long, value_name = "URL", global = true)]
+    server: Option<String>,
+    /// Answer in JSON, errors too
+    #[arg(long, global = true)]
+    json: bool,
+    /// When to use colours; NO_COLOR is honoured
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", global = true)]
+    color: Colour,
+    /// Give up after this time, such as 30s or 2m
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, global = true)]
+    timeout: Option<Duration>,
+}
+
+#[derive(Subcommand, Debug)]
+enum Verb {
+    /// Run a server
+    Serve(serve::Arguments),
+    /// Check the configuration and tell every mistake
+    Check(check::Arguments),
+    /// Say something and keep the exchange
+    Capture(capture::Arguments),
+    /// Go on from an exchange or a thread
+    Continue(continuation::Arguments),
+    /// Branch off: a new thread from an exchange or a point of a thread
+    Fork(fork::Arguments),
+    /// Ask from a point of history and keep nothing
+    Probe(probe::Arguments),
+    /// Store messages of calls that were made elsewhere
+    Record(record::Arguments),
+    /// Show one exchange with everything known of it
+    Inspect(inspect::Arguments),
+    /// Show turns, one a line, or as a graph
+    Log(log::Arguments),
+    /// List, show, make and remove threads
+    Threads(threads::Arguments),
+    /// List, show and cancel runs
+    Runs(runs::Arguments),
+    /// Show what is configured: prompts, profiles, backends, contracts
+    Catalog(catalog::Arguments),
+    /// Show what the server is and how it is
+    Info(info::Arguments),
+    /// Check every record of a store
+    Verify(verify::Arguments),
+}
+
+/// What a verb works with.
+struct Context<'a> {
+    terminal: &'a mut Terminal,
+    environment: &'a dyn Environment,
+    globals: &'a Globals,
+}
+
+impl Context<'_> {
+    /// Connects to the server that was named.
+    async fn remote(&self) -> Result<Remote, Failure> {
+        let server = self.globals.server.clone().or_else(|| self.environment.var("ANTIPHON_SERVER"));
+        Remote::connect(server.as_deref().unwrap_or(DEFAULT_SERVER), self.globals.timeout).await
+    }
+}
+
+/// Does what was typed; the number is what the process ends with: 0 when it went well, 1 when not, 2 when it makes no sense.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &dyn Environment, streams: Streams) -> u8 {
+    let mut terminal = Terminal::new(streams, environment.var("NO_COLOR").is_some());
+    let outcome = parse(arguments, &mut terminal).and_then(|line| {
+        terminal.configure(line.globals.color, line.globals.json);
+        if let Some(server) = &line.globals.server {
+            terminal.name_server(server);
+        }
+        work(line, environment, &mut terminal)
+    });
+    let outcome = outcome.and_then(|()| Ok(terminal.flush()?));
+    let Err(failure) = outcome else { return 0 };
+    // Where even the errors cannot be written, the exit code has to do.
+    failure.show(&mut terminal).ok();
+    failure.exit_code()
+}
+
+/// Reads the command line. Help is no failure, but nothing is left to do after it.
+fn parse(arguments: impl IntoIterator<Item = OsString>, terminal: &mut Terminal) -> Result<Line, Failure> {
+    Line::try_parse_from(arguments).map_err(|error| {
+        let text = error.render().to_string();
+        let written = if error.use_stderr() { terminal.write_err(&text) } else { terminal.write(&text) };
+        match written {
+            Ok(()) => Failure::Parsed(u8::try_from(error.exit_code()).unwrap_or(2)),
+            Err(error) => error.into(),
+        }
+    })
+}
+
+fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> Result<(), Failure> {
+    let mut builder = match line.verb {
+        Verb::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = builder.enable_all().build()?;
+    let mut context = Context { terminal, environment, globals: &line.globals };
+    let outcome = runtime.block_on(async {
+        match line.verb {
+            Verb::Serve(arguments) => serve::run(arguments, &mut context).await,
+            Verb::Check(arguments) => check::run(arguments, &mut context).await,
+            Verb::Capture(arguments) => capture::run(arguments, &mut context).await,
+            Verb::Continue(arguments) => continuation::run(arguments, &mut context).await,
+            Verb::Fork(arguments) => fork::run(arguments, &mut context).await,
+            Verb::Probe(arguments) => probe::run(arguments, &mut context).await,
+            Verb::Record(arguments) => record::run(arguments, &mut context).await,
+            Verb::Inspect(arguments) => inspect::run(arguments, &mut context).await,
+            Verb::Log(arguments) => log::run(arguments, &mut context).await,
+            Verb::Threads(arguments) => threads::run(arguments, &mut context).await,
+            Verb::Runs(arguments) => runs::run(arguments, &mut context).await,
+            Verb::Catalog(arguments) => catalog::run(arguments, &mut context).await,
+            Verb::Info(arguments) => info::run(arguments, &mut context).await,
+            Verb::Verify(arguments) => verify::run(arguments, &mut context).await,
+        }
+    });
+    // What is still at work, such as a server that was stopped by force, is not waited for.
+    runtime.shutdown_background();
+    outcome
+}

@@ -1,0 +1,318 @@
+//! Where each record lies: the keys inside a namespace, and their way back. It must not know what the records hold.
+//!
+//! ```text
+//!  x branch depth          exchange                    branch 8 bytes, depth 8 bytes, most significant first
+//!  i exchange              its place                   16 bytes
+//!  h content exchange      its place                   32 and 16 bytes; ids are UUIDv7, so the oldest comes first
+//!  b branch                branch                      c hash   bytes of a large part
+//!  k branch                block of a branch           s hash   tool set
+//!  r run 0                 run                         u hash   tool
+//!  t thread 0              thread                      q request 0   a request that was done
+//!  d thread 0              head of a thread
+//! ```
+//!
+//! No key is a proper prefix of another: those of one letter have one width, or end in a zero that no name has.
+
+use std::fmt;
+use std::ops::Bound;
+
+use super::{Key, Range};
+use crate::domain::graph::Place;
+use crate::domain::id::{BranchId, ExchangeId, Hash, RequestId, RunId, ThreadId};
+
+/// What a key names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Entry {
+    /// An exchange.
+    Exchange(Place),
+    /// The place of an exchange, by its id.
+    Id(ExchangeId),
+    /// The place of an exchange, by its content.
+    Content(Hash, ExchangeId),
+    /// A branch.
+    Branch(BranchId),
+    /// A block of a branch's path.
+    Block(BranchId),
+    /// A run.
+    Run(RunId),
+    /// A thread.
+    Thread(ThreadId),
+    /// The head of a thread.
+    Head(ThreadId),
+    /// A tool set.
+    ToolSet(Hash),
+    /// A tool.
+    Tool(Hash),
+    /// The bytes of a large part.
+    Part(Hash),
+    /// A request that was done.
+    Request(RequestId),
+}
+
+/// Which kind of record a key names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// Exchanges.
+    Exchange,
+    /// The index by id.
+    Id,
+    /// The index by content.
+    Content,
+    /// Branches.
+    Branch,
+    /// Blocks.
+    Block,
+    /// Runs.
+    Run,
+    /// Threads.
+    Thread,
+    /// Heads.
+    Head,
+    /// Tool sets.
+    ToolSet,
+    /// Tools.
+    Tool,
+    /// Large parts.
+    Part,
+    /// Requests.
+    Request,
+}
+
+impl Kind {
+    /// Every kind, in the order of their keys.
+    pub const ALL: [Self; 12] = [
+        Self::Branch,
+        Self::Part,
+        Self::Head,
+        Self::Content,
+        Self::Id,
+        Self::Block,
+        Self::Request,
+        Self::Run,
+        Self::ToolSet,
+        Self::Thread,
+        Self::Tool,
+        Self::Exchange,
+    ];
+
+    /// The first byte of its keys.
+    pub fn letter(self) -> u8 {
+        match self {
+            Self::Exchange => b'x',
+            Self::Id => b'i',
+            Self::Content => b'h',
+            Self::Branch => b'b',
+            Self::Block => b'k',
+            Self::Run => b'r',
+            Self::Thread => b't',
+            Self::Head => b'd',
+            Self::ToolSet => b's',
+            Self::Tool => b'u',
+            Self::Part => b'c',
+            Self::Request => b'q',
+        }
+    }
+
+    /// The kind of a first byte.
+    pub fn of_letter(letter: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.letter() == letter)
+    }
+
+    /// Its name for people.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Exchange => "exchange",
+            Self::Id => "index entry by id",
+            Self::Content => "index entry by content",
+            Self::Branch => "branch",
+            Self::Block => "block",
+            Self::Run => "run",
+            Self::Thread => "thread",
+            Self::Head => "head",
+            Self::ToolSet => "tool set",
+            Self::Tool => "tool",
+            Self::Part => "part",
+            Self::Request => "request",
+        }
+    }
+}
+
+impl Entry {
+    /// Which kind it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Exchange(_) => Kind::Exchange,
+            Self::Id(_) => Kind::Id,
+            Self::Content(..) => Kind::Content,
+            Self::Branch(_) => Kind::Branch,
+            Self::Block(_) => Kind::Block,
+            Self::Run(_) => Kind::Run,
+            Self::Thread(_) => Kind::Thread,
+            Self::Head(_) => Kind::Head,
+            Self::ToolSet(_) => Kind::ToolSet,
+            Self::Tool(_) => Kind::Tool,
+            Self::Part(_) => Kind::Part,
+            Self::Request(_) => Kind::Request,
+        }
+    }
+
+    /// Its key.
+    pub fn key(&self) -> Key {
+        let letter = self.kind().letter();
+        match self {
+            Self::Exchange(place) => joined(letter, &place.branch.0, &place.depth.to_be_bytes()),
+            Self::Id(id) => joined(letter, id.as_bytes(), &[]),
+            Self::Content(hash, id) => joined(letter, &hash.0, id.as_bytes()),
+            Self::Branch(id) | Self::Block(id) => joined(letter, &id.0, &[]),
+            Self::Run(id) => joined(letter, id.as_str().as_bytes(), &[0]),
+            Self::Thread(id) | Self::Head(id) => joined(letter, id.as_str().as_bytes(), &[0]),
+            Self::Request(id) => joined(letter, id.as_str().as_bytes(), &[0]),
+            Self::ToolSet(hash) | Self::Tool(hash) | Self::Part(hash) => joined(letter, &hash.0, &[]),
+        }
+    }
+
+    /// What a key names; absent when nothing has such a key.
+    pub fn of_key(key: &[u8]) -> Option<Self> {
+        let (letter, rest) = key.split_first()?;
+        Some(match Kind::of_letter(*letter)? {
+            Kind::Exchange => {
+                let (branch, depth) = rest.split_first_chunk::<8>()?;
+                Self::Exchange(Place { branch: BranchId(*branch), depth: u64::from_be_bytes(depth.try_into().ok()?) })
+            }
+            Kind::Id => Self::Id(ExchangeId::from_bytes(rest.try_into().ok()?)),
+            Kind::Content => {
+                let (hash, id) = rest.split_first_chunk::<32>()?;
+                Self::Content(Hash(*hash), ExchangeId::from_bytes(id.try_into().ok()?))
+            }
+            Kind::Branch => Self::Branch(BranchId(rest.try_into().ok()?)),
+            Kind::Block => Self::Block(BranchId(rest.try_into().ok()?)),
+            Kind::Run => Self::Run(name(rest)?.parse().ok()?),
+            Kind::Thread => Self::Thread(name(rest)?.parse().ok()?),
+            Kind::Head => Self::Head(name(rest)?.parse().ok()?),
+            Kind::Request => Self::Request(name(rest)?.parse().ok()?),
+            Kind::ToolSet => Self::ToolSet(Hash(rest.try_into().ok()?)),
+            Kind::Tool => Self::Tool(Hash(rest.try_into().ok()?)),
+            Kind::Part => Self::Part(Hash(rest.try_into().ok()?)),
+        })
+    }
+}
+
+fn joined(letter: u8, first: &[u8], second: &[u8]) -> Key {
+    let mut key = Vec::with_capacity(1 + first.len() + second.len());
+    key.push(letter);
+    key.extend_from_slice(first);
+    key.extend_from_slice(second);
+    key
+}
+
+fn name(bytes: &[u8]) -> Option<&str> {
+    match bytes.split_last() {
+        Some((0, name)) => std::str::from_utf8(name).ok(),
+        _ => None,
+    }
+}
+
+/// For people: the kind and the names in the key, which are ids and hashes and never content.
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = self.kind().word();
+        match self {
+            Self::Exchange(place) => write!(f, "{word} at depth {} of branch {}", place.depth, hex(&place.branch.0)),
+            Self::Id(id) => write!(f, "{word} {id}"),
+            Self::Content(hash, id) => write!(f, "{word} {hash} {id}"),
+            Self::Branch(id) | Self::Block(id) => write!(f, "{word} {}", hex(&id.0)),
+            Self::Run(id) => write!(f, "{word} `{id}`"),
+            Self::Thread(id) | Self::Head(id) => write!(f, "{word} `{id}`"),
+            Self::Request(id) => write!(f, "{word} `{id}`"),
+            Self::ToolSet(hash) | Self::Tool(hash) | Self::Part(hash) => write!(f, "{word} {hash}"),
+        }
+    }
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Exchanges of one branch, from a depth to a depth, both included.
+pub(crate) fn stretch(branch: BranchId, from: u64, to: u64, limit: usize) -> Range {
+    let key = |depth| Bound::Included(Entry::Exchange(Place { branch, depth }).key());
+    Range { from: key(from), to: key(to), limit, reverse: false }
+}
+
+/// Index entries of one content, oldest first.
+pub(crate) fn same_content(hash: &Hash, limit: usize) -> Range {
+    Range::prefix(&joined(Kind::Content.letter(), &hash.0, &[]), limit)
+}
+
+/// Every record of a kind, after one of them.
+pub(crate) fn all(kind: Kind, after: Option<&Entry>, limit: usize) -> Range {
+    let mut range = Range::prefix(&[kind.letter()], limit);
+    if let Some(entry) = after {
+        range.from = Bound::Excluded(entry.key());
+    }
+    range
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one_of_each() -> Vec<Entry> {
+        let (branch, id, hash) = (BranchId([0xff; 8]), ExchangeId::from_bytes([7; 16]), Hash([9; 32]));
+        vec![
+            Entry::Exchange(Place { branch, depth: u64::MAX }),
+            Entry::Id(id),
+            Entry::Content(hash, id),
+            Entry::Branch(branch),
+            Entry::Block(branch),
+            Entry::Run(RunId::new("r")),
+            Entry::Run(RunId::new("r.1")),
+            Entry::Thread(ThreadId::new("t")),
+            Entry::Head(ThreadId::new("t")),
+            Entry::ToolSet(hash),
+            Entry::Tool(hash),
+            Entry::Part(hash),
+            Entry::Request(RequestId::new("q")),
+        ]
+    }
+
+    #[test]
+    fn each_key_names_what_it_came_from() {
+        for entry in one_of_each() {
+            assert_eq!(Entry::of_key(&entry.key()), Some(entry));
+        }
+    }
+
+    #[test]
+    fn no_key_is_a_prefix_of_another() {
+        let keys: Vec<Key> = one_of_each().iter().map(Entry::key).collect();
+        for (at, key) in keys.iter().enumerate() {
+            for (other_at, other) in keys.iter().enumerate() {
+                assert!(at == other_at || !other.starts_with(key), "{key:?} begins {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn keys_of_another_shape_name_nothing() {
+        for key in [&b""[..], b"z", b"x1234567", b"i123", b"rname", b"r\0", b"r \0", b"b123456789"] {
+            assert_eq!(Entry::of_key(key), None, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_listed_in_the_order_of_their_keys() {
+        let letters: Vec<u8> = Kind::ALL.iter().map(|kind| kind.letter()).collect();
+        let mut sorted = letters.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(letters, sorted);
+    }
+
+    #[test]
+    fn depths_are_in_order() {
+        let key = |depth| Entry::Exchange(Place { branch: BranchId([1; 8]), depth }).key();
+        assert!(key(255) < key(256));
+    }
+}

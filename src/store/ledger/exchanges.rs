@@ -1,0 +1,276 @@
+//! Reading exchanges: one, a page of a path, a whole history, the end of a turn. It must not know why they are wanted.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use futures::future::try_join_all;
+use futures::{StreamExt, TryStreamExt, stream};
+
+use super::Ledger;
+use crate::domain::exchange::Exchange;
+use crate::domain::graph::{self, Place, Segment};
+use crate::domain::id::{ExchangeId, Hash};
+use crate::store::layout::{self, Entry};
+use crate::store::record::exchange::Lean;
+use crate::store::record::{corrupt, open};
+use crate::store::{Error, Namespace};
+
+/// How many exchanges the first scan of a page brings. Their size tells how many the next ones may, so that a page of large exchanges
+/// does not read far beyond its end.
+const FIRST_BATCH: usize = 16;
+/// How many exchanges one scan brings at most.
+const MAX_BATCH: usize = 256;
+/// Reads of one-exchange stretches that are on their way at a time.
+const AHEAD: usize = 16;
+/// How many exchanges of equal content are looked at. Thousands come from a load test; the oldest will do.
+const MAX_EQUAL: usize = 1024;
+
+impl Ledger {
+    /// An exchange and its place.
+    ///
+    /// # Errors
+    /// When the store fails, or a record on the way is missing or damaged.
+    pub async fn exchange(&self, ns: &Namespace, id: ExchangeId) -> Result<Option<(Exchange, Place)>, Error> {
+        let Some(place) = self.place(ns, id).await? else { return Ok(None) };
+        let index = Entry::Id(id);
+        match self.exchange_at(ns, place).await? {
+            Some(exchange) if exchange.id == id => Ok(Some((exchange, place))),
+            Some(_) => Err(corrupt(&index, "another exchange lies at the place it names")),
+            None => Err(corrupt(&index, "there is nothing at the place it names")),
+        }
+    }
+
+    /// Where an exchange lies.
+    ///
+    /// # Errors
+    /// When the store fails or the index entry is damaged.
+    pub async fn place(&self, ns: &Namespace, id: ExchangeId) -> Result<Option<Place>, Error> {
+        self.read(ns, &Entry::Id(id)).await
+    }
+
+    /// The exchange at a place.
+    ///
+    /// # Errors
+    /// When the store fails, or the exchange or one of its parts is damaged.
+    pub async fn exchange_at(&self, ns: &Namespace, place: Place) -> Result<Option<Exchange>, Error> {
+        match self.lean(ns, place).await? {
+            Some(lean) => Ok(Some(self.whole(ns, place, lean).await?.0)),
+            None => Ok(None),
+        }
+    }
+
+    /// Exchanges of a path, root first, from a depth on: at most `limit`, and no more once they have `max_bytes` (of the stored form,
+    /// decompressed), but at least one while there are any. The next page begins at the depth after the last one's; an empty page is the
+    /// end.
+    ///
+    /// # Errors
+    /// When the store fails, or an exchange on the path is missing or damaged.
+    pub async fn exchanges(
+        &self,
+        ns: &Namespace,
+        path: &[Segment],
+        from_depth: u64,
+        limit: usize,
+        max_bytes: usize,
+    ) -> Result<Vec<Exchange>, Error> {
+        let mut page = Page { exchanges: Vec::new(), limit, bytes: 0, max_bytes };
+        let mut stretches = stretches(path, from_depth.max(1)).peekable();
+        while let Some(stretch) = stretches.next()
+            && !page.is_full()
+        {
+            if stretch.from < stretch.to {
+                self.scan_into(&mut page, ns, stretch).await?;
+                continue;
+            }
+            // Where a path turns at every step its stretches are single exchanges; these are fetched several at a time.
+            let mut places = vec![stretch.first()];
+            while places.len() < page.room()
+                && let Some(next) = stretches.next_if(|next| next.from == next.to)
+            {
+                places.push(next.first());
+            }
+            self.get_into(&mut page, ns, places).await?;
+        }
+        Ok(page.exchanges)
+    }
+
+    /// Every exchange of the path to a place, root first. For histories that are known to be bounded.
+    ///
+    /// # Errors
+    /// When the store fails, or something on the path is missing or damaged.
+    pub async fn history(&self, ns: &Namespace, place: Place) -> Result<Vec<Exchange>, Error> {
+        let path = self.path(ns, place).await?;
+        self.exchanges(ns, &path, 1, usize::MAX, usize::MAX).await
+    }
+
+    /// The last exchange of a turn on a path; absent when the path has no such turn. Turns only ascend along a path, so this costs a
+    /// read for each halving of its depth.
+    ///
+    /// # Errors
+    /// When the store fails, or an exchange on the path is missing or damaged.
+    pub async fn turn_end(&self, ns: &Namespace, path: &[Segment], turn: u64) -> Result<Option<Exchange>, Error> {
+        // Depths up to `low` have turns up to the one that is sought, those above `high` later ones.
+        let (mut low, mut high) = (0, path.last().map_or(0, |segment| segment.last));
+        let mut found = None;
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            let Some(place) = graph::at_depth(path, middle) else { break };
+            let lean = self.lean_on_path(ns, place).await?;
+            if lean.turn() <= turn {
+                low = middle;
+                found = Some((place, lean));
+            } else {
+                high = middle - 1;
+            }
+        }
+        match found {
+            Some((place, lean)) if lean.turn() == turn => Ok(Some(self.whole(ns, place, lean).await?.0)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Exchanges of one content, oldest first; at most 1,024.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn with_content(&self, ns: &Namespace, hash: &Hash) -> Result<Vec<ExchangeId>, Error> {
+        let entries = self.store.scan(ns, layout::same_content(hash, MAX_EQUAL)).await?;
+        Ok(entries
+            .iter()
+            .filter_map(|(key, _)| match Entry::of_key(key) {
+                Some(Entry::Content(_, id)) => Some(id),
+                _ => None,
+            })
+            .collect())
+    }
+
+    async fn scan_into(&self, page: &mut Page, ns: &Namespace, stretch: Stretch) -> Result<(), Error> {
+        let mut next = stretch.from;
+        while next <= stretch.to && !page.is_full() {
+            let range = layout::stretch(stretch.segment.branch, next, stretch.to, page.batch());
+            let entries = self.store.scan(ns, range).await?;
+            if entries.is_empty() {
+                return Err(missing(Place { branch: stretch.segment.branch, depth: next }));
+            }
+            for (key, raw) in entries {
+                if page.is_full() {
+                    return Ok(());
+                }
+                let place = Place { branch: stretch.segment.branch, depth: next };
+                let entry = Entry::Exchange(place);
+                if key != entry.key() {
+                    return Err(missing(place));
+                }
+                let lean = lean(&entry, &raw)?;
+                page.push(self.whole(ns, place, lean).await?);
+                next += 1;
+            }
+        }
+        Ok(())
+    }
+
+    async fn get_into(&self, page: &mut Page, ns: &Namespace, places: Vec<Place>) -> Result<(), Error> {
+        let read = |place| async move {
+            let lean = self.lean_on_path(ns, place).await?;
+            self.whole(ns, place, lean).await
+        };
+        let mut found = stream::iter(places).map(read).buffered(AHEAD);
+        while !page.is_full()
+            && let Some(exchange) = found.try_next().await?
+        {
+            page.push(exchange);
+        }
+        Ok(())
+    }
+
+    async fn lean(&self, ns: &Namespace, place: Place) -> Result<Option<Lean>, Error> {
+        let entry = Entry::Exchange(place);
+        self.raw(ns, &entry).await?.map(|raw| lean(&entry, &raw)).transpose()
+    }
+
+    async fn lean_on_path(&self, ns: &Namespace, place: Place) -> Result<Lean, Error> {
+        self.lean(ns, place).await?.ok_or_else(|| missing(place))
+    }
+
+    /// An exchange with its large parts, and how many bytes it has.
+    async fn whole(&self, ns: &Namespace, place: Place, mut lean: Lean) -> Result<(Exchange, usize), Error> {
+        let entry = Entry::Exchange(place);
+        let hashes = lean.parts().map_err(|malformed| corrupt(&entry, malformed))?;
+        let parts: BTreeMap<Hash, Bytes> =
+            try_join_all(hashes.into_iter().map(|hash| self.part(ns, hash))).await?.into_iter().collect();
+        let bytes = lean.bytes + parts.values().map(Bytes::len).sum::<usize>();
+        let exchange = lean.whole(&parts).map_err(|malformed| corrupt(&entry, malformed))?;
+        Ok((exchange, bytes))
+    }
+
+    async fn part(&self, ns: &Namespace, hash: Hash) -> Result<(Hash, Bytes), Error> {
+        let entry = Entry::Part(hash);
+        match self.raw(ns, &entry).await? {
+            Some(raw) => Ok((hash, open(&entry, &raw)?)),
+            None => Err(corrupt(&entry, "it is missing")),
+        }
+    }
+}
+
+fn lean(entry: &Entry, raw: &Bytes) -> Result<Lean, Error> {
+    Lean::new(open(entry, raw)?).map_err(|malformed| corrupt(entry, malformed))
+}
+
+fn missing(place: Place) -> Error {
+    corrupt(&Entry::Exchange(place), "it is missing")
+}
+
+/// A page that is being filled.
+struct Page {
+    exchanges: Vec<Exchange>,
+    limit: usize,
+    bytes: usize,
+    max_bytes: usize,
+}
+
+impl Page {
+    fn room(&self) -> usize {
+        self.limit.saturating_sub(self.exchanges.len())
+    }
+
+    fn is_full(&self) -> bool {
+        self.room() == 0 || (self.bytes >= self.max_bytes && !self.exchanges.is_empty())
+    }
+
+    /// How many exchanges to ask for next.
+    fn batch(&self) -> usize {
+        let fitting = match self.bytes.checked_div(self.exchanges.len()) {
+            Some(average) => self.max_bytes.saturating_sub(self.bytes) / average.max(1) + 1,
+            None => FIRST_BATCH,
+        };
+        fitting.min(MAX_BATCH).min(self.room())
+    }
+
+    fn push(&mut self, (exchange, bytes): (Exchange, usize)) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.exchanges.push(exchange);
+    }
+}
+
+/// What a path takes from one branch.
+#[derive(Clone, Copy)]
+struct Stretch {
+    segment: Segment,
+    from: u64,
+    to: u64,
+}
+
+impl Stretch {
+    fn first(&self) -> Place {
+        Place { branch: self.segment.branch, depth: self.from }
+    }
+}
+
+fn stretches(path: &[Segment], from: u64) -> impl Iterator<Item = Stretch> {
+    let starts = std::iter::once(1).chain(path.iter().map(|segment| segment.last + 1));
+    path.iter().zip(starts).filter(move |(segment, _)| segment.last >= from).map(move |(segment, start)| Stretch {
+        segment: *segment,
+        from: start.max(from),
+        to: segment.last,
+    })
+}

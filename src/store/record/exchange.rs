@@ -1,0 +1,225 @@
+//! Stored form of exchanges. Media that are large lie in records of their own, by hash, so that an exchange that says them again does not
+//! store them again. It must not know where either lies.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use bytes::Bytes;
+
+use super::envelope::Packed;
+use super::{
+    Malformed, Twin, Word, bytes_of, exchange_id, hash, hash_bytes, id_bytes, required, twin, twin_of, twins, values,
+    words,
+};
+use crate::domain::content::Hasher;
+use crate::domain::exchange::{Exchange, Origin, Responder};
+use crate::domain::id::{ExchangeId, Hash, Moment, RunId, ThreadId};
+use crate::domain::run::StopReason;
+
+words!(Origin, twin::Origin, [Executed, Recorded, Imported]);
+
+/// Media from this length on get a record of their own: below, one more key costs more than it saves.
+pub(crate) const LARGE: usize = 4096;
+
+/// An exchange ready to be stored.
+pub(crate) struct Draft {
+    /// The exchange itself.
+    pub(crate) packed: Packed,
+    /// Its large parts.
+    pub(crate) parts: BTreeMap<Hash, Bytes>,
+}
+
+/// Makes an exchange ready.
+pub(crate) fn draft(exchange: &Exchange, hasher: &Hasher) -> Draft {
+    let (twin, parts) = apart(exchange, hasher);
+    Draft { packed: Packed::new(bytes_of(&twin)), parts }
+}
+
+/// An exchange as it was read, without its large parts.
+#[derive(Debug)]
+pub(crate) struct Lean {
+    twin: twin::Exchange,
+    /// Length of what was read, decompressed.
+    pub(crate) bytes: usize,
+}
+
+impl Lean {
+    /// From the payload of a record.
+    pub(crate) fn new(payload: Bytes) -> Result<Self, Malformed> {
+        let bytes = payload.len();
+        Ok(Self { twin: twin_of(payload)?, bytes })
+    }
+
+    /// Its id.
+    pub(crate) fn id(&self) -> Result<ExchangeId, Malformed> {
+        exchange_id(&self.twin.id, "id")
+    }
+
+    /// Its turn.
+    pub(crate) fn turn(&self) -> u64 {
+        self.twin.turn
+    }
+
+    /// Its content hash.
+    pub(crate) fn content_hash(&self) -> Result<Hash, Malformed> {
+        hash(&self.twin.content_hash, "content_hash")
+    }
+
+    /// Hashes of its large parts, each once.
+    pub(crate) fn parts(&mut self) -> Result<Vec<Hash>, Malformed> {
+        let mut hashes = Vec::new();
+        each_media(&mut self.twin, &mut |source| {
+            if let twin::media::Source::Kept(kept) = source {
+                let hash = hash(&kept.hash, "media.kept.hash")?;
+                if !hashes.contains(&hash) {
+                    hashes.push(hash);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(hashes)
+    }
+
+    /// The exchange, with its large parts in place.
+    pub(crate) fn whole(mut self, parts: &BTreeMap<Hash, Bytes>) -> Result<Exchange, Malformed> {
+        each_media(&mut self.twin, &mut |source| {
+            if let twin::media::Source::Kept(kept) = source {
+                let data = parts.get(&hash(&kept.hash, "media.kept.hash")?).ok_or(Malformed::missing("media.kept"))?;
+                let media_type = std::mem::take(&mut kept.media_type);
+                *source = twin::media::Source::Inline(twin::InlineMedia { media_type, data: data.clone() });
+            }
+            Ok(())
+        })?;
+        self.twin.value()
+    }
+}
+
+/// The twin with its large parts taken out.
+pub(super) fn apart(exchange: &Exchange, hasher: &Hasher) -> (twin::Exchange, BTreeMap<Hash, Bytes>) {
+    let mut twin = twin::Exchange::of(exchange);
+    let mut parts = BTreeMap::new();
+    let Ok(()) = each_media::<Infallible>(&mut twin, &mut |source| {
+        if let twin::media::Source::Inline(inline) = source
+            && inline.data.len() >= LARGE
+        {
+            let hash = hasher.part(&inline.data);
+            let media_type = std::mem::take(&mut inline.media_type);
+            parts.insert(hash, std::mem::take(&mut inline.data));
+            *source = twin::media::Source::Kept(twin::KeptMedia { media_type, hash: hash_bytes(&hash) });
+        }
+        Ok(())
+    });
+    (twin, parts)
+}
+
+type Visit<'a, E> = dyn FnMut(&mut twin::media::Source) -> Result<(), E> + 'a;
+
+fn each_media<E>(twin: &mut twin::Exchange, visit: &mut Visit<'_, E>) -> Result<(), E> {
+    for message in twin.messages.iter_mut().chain(twin.assistant.as_mut()) {
+        each_media_of(&mut message.parts, visit)?;
+    }
+    Ok(())
+}
+
+fn each_media_of<E>(parts: &mut [twin::Part], visit: &mut Visit<'_, E>) -> Result<(), E> {
+    use twin::part::Kind;
+    for part in parts {
+        let media = match &mut part.kind {
+            Some(Kind::Image(image)) => image.media.as_mut(),
+            Some(Kind::File(file)) => file.media.as_mut(),
+            Some(Kind::ToolResult(result)) => {
+                each_media_of(&mut result.parts, visit)?;
+                None
+            }
+            _ => None,
+        };
+        if let Some(source) = media.and_then(|media| media.source.as_mut()) {
+            visit(source)?;
+        }
+    }
+    Ok(())
+}
+
+impl Twin<Exchange> for twin::Exchange {
+    fn of(exchange: &Exchange) -> Self {
+        Self {
+            id: id_bytes(&exchange.id),
+            parent: exchange.parent.as_ref().map(id_bytes),
+            continues: exchange.continues.as_ref().map(id_bytes),
+            continues_run: exchange.continues_run.as_ref().map(|id| id.as_str().to_owned()),
+            run_id: exchange.run_id.as_ref().map(|id| id.as_str().to_owned()),
+            depth: exchange.depth,
+            turn: exchange.turn,
+            thread_id: exchange.thread_id.as_ref().map(|id| id.as_str().to_owned()),
+            origin: exchange.origin.number(),
+            messages: twins(&exchange.messages),
+            assistant: Some(twin::Message::of(&exchange.assistant)),
+            stop_reason: exchange.stop_reason.number(),
+            stop_reason_raw: exchange.stop_reason_raw.clone(),
+            offered: exchange.offered.as_ref().map(hash_bytes),
+            standing: exchange.standing.as_ref().map(hash_bytes),
+            settings: twins(&exchange.settings),
+            validation: Some(twin::Validation::of(&exchange.validation)),
+            usage: Some(twin::Usage::of(&exchange.usage)),
+            observations: twins(&exchange.observations),
+            warnings: twins(&exchange.warnings),
+            responder: Some(twin::Responder::of(&exchange.responder)),
+            content_hash: hash_bytes(&exchange.content_hash),
+            labels: exchange.labels.clone(),
+            created_at_ms: exchange.created_at.0,
+        }
+    }
+
+    fn value(self) -> Result<Exchange, Malformed> {
+        Ok(Exchange {
+            id: exchange_id(&self.id, "id")?,
+            parent: self.parent.map(|id| exchange_id(&id, "parent")).transpose()?,
+            continues: self.continues.map(|id| exchange_id(&id, "continues")).transpose()?,
+            continues_run: self.continues_run.map(RunId::new),
+            run_id: self.run_id.map(RunId::new),
+            depth: self.depth,
+            turn: self.turn,
+            thread_id: self.thread_id.map(ThreadId::new),
+            origin: Origin::of_number(self.origin, "origin")?,
+            messages: values(self.messages)?,
+            assistant: required(self.assistant, "assistant")?,
+            stop_reason: StopReason::of_number(self.stop_reason, "stop_reason")?,
+            stop_reason_raw: self.stop_reason_raw,
+            offered: self.offered.map(|bytes| hash(&bytes, "offered")).transpose()?,
+            standing: self.standing.map(|bytes| hash(&bytes, "standing")).transpose()?,
+            settings: values(self.settings)?,
+            validation: required(self.validation, "validation")?,
+            usage: required(self.usage, "usage")?,
+            observations: values(self.observations)?,
+            warnings: values(self.warnings)?,
+            responder: required(self.responder, "responder")?,
+            content_hash: hash(&self.content_hash, "content_hash")?,
+            labels: self.labels,
+            created_at: Moment(self.created_at_ms),
+        })
+    }
+}
+
+impl Twin<Responder> for twin::Responder {
+    fn of(responder: &Responder) -> Self {
+        Self {
+            backend_id: responder.backend_id.clone(),
+            provider: responder.provider.clone(),
+            api: responder.api.clone(),
+            model: responder.model.clone(),
+            response_model: responder.response_model.clone(),
+            response_id: responder.response_id.clone(),
+        }
+    }
+
+    fn value(self) -> Result<Responder, Malformed> {
+        Ok(Responder {
+            backend_id: self.backend_id,
+            provider: self.provider,
+            api: self.api,
+            model: self.model,
+            response_model: self.response_model,
+            response_id: self.response_id,
+        })
+    }
+}

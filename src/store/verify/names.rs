@@ -1,0 +1,112 @@
+//! Verifying what has a name or is stored under its hash: runs, threads, heads, tools, parts, requests. It must not know branches.
+
+use bytes::Bytes;
+
+use super::Check;
+use super::look::decode;
+use crate::domain::id::{Hash, RequestId, RunId, ThreadId};
+use crate::domain::run::Run;
+use crate::domain::thread::Head;
+use crate::domain::tool::Tool;
+use crate::store::Error;
+use crate::store::layout::Entry;
+use crate::store::record::{Remembered, Standing, ThreadRecord, ToolHashes, envelope};
+
+impl Check<'_> {
+    pub(super) async fn run(&self, id: &RunId, raw: &Bytes) -> Result<Vec<String>, Error> {
+        let run: Run = match decode(&Entry::Run(id.clone()), raw) {
+            Ok(run) => run,
+            Err(unreadable) => return Ok(vec![unreadable.to_string()]),
+        };
+        let mut problems = Vec::new();
+        if run.id != *id {
+            problems.push("it has the id of another run".to_owned());
+        }
+        self.expect_exchange(&mut problems, "its last exchange,", run.exchange).await?;
+        self.expect_exchange(&mut problems, "the exchange that it continued,", run.from).await?;
+        for step in &run.steps {
+            self.expect_exchange(&mut problems, "an exchange whose calls it answered,", Some(step.calling)).await?;
+            self.expect_exchange(&mut problems, "an exchange of one of its steps,", step.exchange).await?;
+        }
+        Ok(problems)
+    }
+
+    pub(super) async fn thread(&mut self, id: &ThreadId, raw: &Bytes) -> Result<Vec<String>, Error> {
+        let record: ThreadRecord = match decode(&Entry::Thread(id.clone()), raw) {
+            Ok(record) => record,
+            Err(unreadable) => return Ok(vec![unreadable.to_string()]),
+        };
+        let mut problems = Vec::new();
+        if record.thread().id != *id {
+            problems.push("it has the id of another thread".to_owned());
+        }
+        if !self.is_there(&Entry::Head(id.clone())).await? {
+            problems.push("its head is missing".to_owned());
+        }
+        if let Standing::Set(hash) = record.standing {
+            self.set(&mut problems, hash).await?;
+        }
+        let forked_at = record.thread().parent.as_ref().map(|parent| parent.exchange);
+        self.expect_exchange(&mut problems, "the exchange that it was forked at,", forked_at).await?;
+        Ok(problems)
+    }
+
+    pub(super) async fn head(&self, id: &ThreadId, raw: &Bytes) -> Result<Vec<String>, Error> {
+        let head: Head = match decode(&Entry::Head(id.clone()), raw) {
+            Ok(head) => head,
+            Err(unreadable) => return Ok(vec![unreadable.to_string()]),
+        };
+        let mut problems = Vec::new();
+        if !self.is_there(&Entry::Thread(id.clone())).await? {
+            problems.push("its thread is missing".to_owned());
+        }
+        self.expect_exchange(&mut problems, "the exchange that it points to,", head.exchange).await?;
+        Ok(problems)
+    }
+
+    pub(super) async fn tool_set(&self, hash: Hash, raw: &Bytes) -> Result<Vec<String>, Error> {
+        let hashes: ToolHashes = match decode(&Entry::ToolSet(hash), raw) {
+            Ok(hashes) => hashes,
+            Err(unreadable) => return Ok(vec![unreadable.to_string()]),
+        };
+        let mut problems = Vec::new();
+        for tool in &hashes.0 {
+            if !self.is_there(&Entry::Tool(*tool)).await? {
+                problems.push(format!("its tool {tool} is missing"));
+            }
+        }
+        if problems.is_empty() {
+            match self.ledger.tool_set(self.ns, Some(hash)).await {
+                Ok(set) if set.hash() == Some(hash) => {}
+                Ok(_) => problems.push("its tools do not have its hash".to_owned()),
+                // A tool of its own is damaged, and found there.
+                Err(Error::Corrupt(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(problems)
+    }
+
+    pub(super) fn tool(hash: Hash, raw: &Bytes) -> Vec<String> {
+        match decode::<Tool>(&Entry::Tool(hash), raw) {
+            Ok(tool) if tool.hash() == hash => Vec::new(),
+            Ok(_) => vec!["it does not have its hash".to_owned()],
+            Err(unreadable) => vec![unreadable.to_string()],
+        }
+    }
+
+    pub(super) fn part(&self, hash: Hash, raw: &Bytes) -> Vec<String> {
+        match envelope::open(&Entry::Part(hash).key(), raw) {
+            Ok(bytes) if self.hasher.part(&bytes) == hash => Vec::new(),
+            Ok(_) => vec!["its bytes do not have its hash".to_owned()],
+            Err(broken) => vec![broken.to_string()],
+        }
+    }
+
+    pub(super) fn request(id: &RequestId, raw: &Bytes) -> Vec<String> {
+        match decode::<Remembered>(&Entry::Request(id.clone()), raw) {
+            Ok(_) => Vec::new(),
+            Err(unreadable) => vec![unreadable.to_string()],
+        }
+    }
+}
