@@ -8,7 +8,7 @@ use futures::future::join_all;
 use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph;
-use crate::domain::id::{ExchangeId, Hash, Namespace, RunId, ThreadId};
+use crate::domain::id::{ExchangeId, Namespace, RunId, ThreadId};
 use crate::domain::run::{Run, State};
 use crate::domain::thread::{Head, NewThread, Thread};
 use crate::store::ledger::Changes;
@@ -304,11 +304,4 @@ fn not_captured(run: &Run) -> Fault {
         run.id
     );
     Fault::new(Reason::NotCaptured, message).with("run_id", &run.id)
-}
-
-/// Hash of one branch's request within its fork.
-pub fn branch_fingerprint(fork: &Hash, index: usize) -> Hash {
-    let mut bytes = fork.0.to_vec();
-    bytes.extend((index as u64).to_be_bytes());
-    Hash::of(&bytes)
 }

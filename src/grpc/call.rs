@@ -14,7 +14,7 @@ use crate::domain::id;
 
 /// One call.
 #[derive(Clone)]
-pub struct Call {
+pub(super) struct Call {
     /// Who makes it.
     pub caller: Caller,
     /// Names it in answers, errors and logs.
@@ -27,7 +27,7 @@ impl Call {
     ///
     /// # Errors
     /// When nobody is known to make it, which is a fault of the server's assembly.
-    pub fn of<T>(request: &Request<T>) -> Result<Self, Status> {
+    pub(super) fn of<T>(request: &Request<T>) -> Result<Self, Status> {
         let request_id = RequestId::of(request.extensions()).cloned();
         let Some(caller) = request.extensions().get::<Caller>().cloned() else {
             let fault = Fault::new(Reason::Internal, "the call came in without a principal");
@@ -38,7 +38,7 @@ impl Call {
     }
 
     /// A fault as the caller is told it.
-    pub fn status(&self, fault: &Fault) -> Status {
+    pub(super) fn status(&self, fault: &Fault) -> Status {
         status(fault, self.request_id.as_ref())
     }
 
@@ -46,7 +46,7 @@ impl Call {
     ///
     /// # Errors
     /// What the future gives, or DEADLINE.
-    pub async fn until_deadline<T>(&self, waiting: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    pub(super) async fn until_deadline<T>(&self, waiting: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
         match self.deadline {
             None => waiting.await,
             Some(deadline) => match tokio::time::timeout_at(deadline, waiting).await {
@@ -60,7 +60,10 @@ impl Call {
     ///
     /// # Errors
     /// Its fault, as a status.
-    pub async fn answer<T>(&self, verb: impl Future<Output = Result<T, Fault>>) -> Result<tonic::Response<T>, Status> {
+    pub(super) async fn answer<T>(
+        &self,
+        verb: impl Future<Output = Result<T, Fault>>,
+    ) -> Result<tonic::Response<T>, Status> {
         match self.until_deadline(verb).await {
             Ok(message) => Ok(super::status::response(message, self.request_id.as_ref(), None)),
             Err(fault) => Err(self.status(&fault)),
@@ -72,13 +75,16 @@ impl Call {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn read_id<T: FromStr<Err = id::Error>>(text: &str, field: &str) -> Result<T, Fault> {
+pub(super) fn read_id<T: FromStr<Err = id::Error>>(text: &str, field: &str) -> Result<T, Fault> {
     text.parse().map_err(|error: id::Error| Fault::field(field, error.to_string()))
 }
 
 /// The caller's deadline passed.
-pub fn passed() -> Fault {
-    Fault::new(Reason::Deadline, "the call's deadline passed first: allow more time, and repeat it with the same run id")
+pub(super) fn passed() -> Fault {
+    Fault::new(
+        Reason::Deadline,
+        "the call's deadline passed first: allow more time, and repeat it with the same run id",
+    )
 }
 
 /// A duration as gRPC writes it: up to eight digits and a unit.

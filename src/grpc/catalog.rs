@@ -13,13 +13,13 @@ use crate::app::App;
 use crate::domain::fault::{Fault, Reason};
 
 /// CatalogService.
-pub struct Catalogs {
+pub(super) struct Catalogs {
     app: Arc<App>,
 }
 
 impl Catalogs {
     /// On the verbs.
-    pub fn new(app: Arc<App>) -> Self {
+    pub(super) fn new(app: Arc<App>) -> Self {
         Self { app }
     }
 }
@@ -63,7 +63,13 @@ impl CatalogService for Catalogs {
         let call = Call::of(&request)?;
         let request = request.into_inner();
         call.answer(async {
-            let all = self.app.engine().catalog().prompts.iter().map(|(id, prompt)| (id.clone(), catalog::prompt_to_pb(prompt, Detail::Line)));
+            let all = self
+                .app
+                .engine()
+                .catalog()
+                .prompts
+                .iter()
+                .map(|(id, prompt)| (id.clone(), catalog::prompt_to_pb(prompt, Detail::Line)));
             let (prompts, next_page_token) =
                 page("CatalogService.ListPrompts", &call, request.page_size, &request.page_token, all)?;
             Ok(pb::ListPromptsResponse { prompts, next_page_token })
@@ -92,7 +98,10 @@ impl CatalogService for Catalogs {
         let request = request.into_inner();
         call.answer(async {
             let known = self.app.engine().catalog();
-            let all = known.profiles.iter().map(|(id, profile)| (id.clone(), catalog::profile_to_pb(profile, known.default_profile.as_deref())));
+            let all = known
+                .profiles
+                .iter()
+                .map(|(id, profile)| (id.clone(), catalog::profile_to_pb(profile, known.default_profile.as_deref())));
             let (profiles, next_page_token) =
                 page("CatalogService.ListProfiles", &call, request.page_size, &request.page_token, all)?;
             Ok(pb::ListProfilesResponse { profiles, next_page_token })
@@ -109,7 +118,9 @@ impl CatalogService for Catalogs {
         call.answer(async {
             let known = self.app.engine().catalog();
             let profile = known.profiles.get(&id).ok_or_else(|| unknown("profile", &id))?;
-            Ok(pb::InspectProfileResponse { profile: Some(catalog::profile_to_pb(profile, known.default_profile.as_deref())) })
+            Ok(pb::InspectProfileResponse {
+                profile: Some(catalog::profile_to_pb(profile, known.default_profile.as_deref())),
+            })
         })
         .await
     }
@@ -121,7 +132,8 @@ impl CatalogService for Catalogs {
         let call = Call::of(&request)?;
         let request = request.into_inner();
         call.answer(async {
-            let all = self.app.engine().backends().into_iter().map(|view| (view.id.clone(), catalog::backend_to_pb(view)));
+            let all =
+                self.app.engine().backends().into_iter().map(|view| (view.id.clone(), catalog::backend_to_pb(view)));
             let (backends, next_page_token) =
                 page("CatalogService.ListBackends", &call, request.page_size, &request.page_token, all)?;
             Ok(pb::ListBackendsResponse { backends, next_page_token })

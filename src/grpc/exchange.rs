@@ -19,13 +19,13 @@ use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::Hash;
 
 /// ExchangeService.
-pub struct Exchanges {
+pub(super) struct Exchanges {
     app: Arc<App>,
 }
 
 impl Exchanges {
     /// On the verbs.
-    pub fn new(app: Arc<App>) -> Self {
+    pub(super) fn new(app: Arc<App>) -> Self {
         Self { app }
     }
 
@@ -147,7 +147,7 @@ impl ExchangeService for Exchanges {
     ) -> Result<Response<pb::ContinueResponse>, Status> {
         let call = Call::of(&request)?;
         let request = request.into_inner();
-        let fingerprint = fingerprint::continuation(&request);
+        let fingerprint = fingerprint::turn(&request);
         let turn = continuation::continue_from_pb(request).map(|turn| ask::continuation(turn, fingerprint, false));
         self.execute(&call, turn, outcome::of_continue).await
     }
@@ -159,8 +159,9 @@ impl ExchangeService for Exchanges {
         use pb::stream_continue_response::Event;
         let call = Call::of(&request)?;
         let request = request.into_inner();
-        let fingerprint = request.turn.as_ref().map_or(NOTHING, fingerprint::continuation);
-        let turn = continuation::stream_continue_from_pb(request).map(|turn| ask::continuation(turn, fingerprint, true));
+        let fingerprint = request.turn.as_ref().map_or(NOTHING, fingerprint::turn);
+        let turn =
+            continuation::stream_continue_from_pb(request).map(|turn| ask::continuation(turn, fingerprint, true));
         self.stream_execute(
             call,
             turn,
@@ -183,7 +184,8 @@ impl ExchangeService for Exchanges {
         call.answer(async {
             let request = request.into_inner();
             let fingerprint = fingerprint::fork(&request);
-            let (point, branches, repeat) = ask::fork(fork::fork_from_pb(request)?, fingerprint);
+            let of_branches = request.branches.iter().map(|branch| fingerprint::branch(&request, branch)).collect();
+            let (point, branches, repeat) = ask::fork(fork::fork_from_pb(request)?, fingerprint, of_branches);
             let (branched, replayed) = self.app.fork(&call.caller, &point, branches, &repeat).await?;
             outcome::of_fork(branched, replayed)
         })
@@ -213,7 +215,9 @@ impl ExchangeService for Exchanges {
             watcher,
             call,
             |progress| pb::StreamProbeResponse { event: Some(Event::Progress(progress)) },
-            |run_id, probed| pb::StreamProbeResponse { event: Some(Event::Completed(outcome::of_probe(run_id, probed))) },
+            |run_id, probed| pb::StreamProbeResponse {
+                event: Some(Event::Completed(outcome::of_probe(run_id, probed))),
+            },
         );
         Ok(response(stream, request_id.as_ref(), Some(&run_id)))
     }
@@ -240,20 +244,21 @@ impl ExchangeService for Exchanges {
         let page = self.inspect_page(&call, first.clone()).await.map_err(|fault| call.status(&fault))?;
         let request_id = call.request_id.clone();
         let this = Self::new(Arc::clone(&self.app));
-        let stream = futures::stream::unfold((Some(Ok(page)), this, call, first), |(page, this, call, first)| async move {
-            let page: pb::InspectResponse = match page? {
-                Ok(page) => page,
-                Err(status) => return Some((Err(status), (None, this, call, first))),
-            };
-            let next = if page.next_page_token.is_empty() {
-                None
-            } else {
-                let request = inspect::Inspect { page_token: page.next_page_token.clone(), ..first.clone() };
-                Some(this.inspect_page(&call, request).await.map_err(|fault| call.status(&fault)))
-            };
-            let page = pb::InspectResponse { next_page_token: String::new(), ..page };
-            Some((Ok(pb::StreamInspectResponse { page: Some(page) }), (next, this, call, first)))
-        });
+        let stream =
+            futures::stream::unfold((Some(Ok(page)), this, call, first), |(page, this, call, first)| async move {
+                let page: pb::InspectResponse = match page? {
+                    Ok(page) => page,
+                    Err(status) => return Some((Err(status), (None, this, call, first))),
+                };
+                let next = if page.next_page_token.is_empty() {
+                    None
+                } else {
+                    let request = inspect::Inspect { page_token: page.next_page_token.clone(), ..first.clone() };
+                    Some(this.inspect_page(&call, request).await.map_err(|fault| call.status(&fault)))
+                };
+                let page = pb::InspectResponse { next_page_token: String::new(), ..page };
+                Some((Ok(pb::StreamInspectResponse { page: Some(page) }), (next, this, call, first)))
+            });
         Ok(response(Box::pin(stream), request_id.as_ref(), None))
     }
 }

@@ -68,8 +68,16 @@ pub fn routes(
         .add_service(service!(wire, exchange_service_server::ExchangeServiceServer, exchanges))
         .add_service(service!(wire, thread_service_server::ThreadServiceServer, thread::Threads::new(Arc::clone(app))))
         .add_service(service!(wire, run_service_server::RunServiceServer, run::Runs::new(Arc::clone(app))))
-        .add_service(service!(wire, catalog_service_server::CatalogServiceServer, catalog::Catalogs::new(Arc::clone(app))))
-        .add_service(service!(wire, admin_service_server::AdminServiceServer, admin::Admin::new(Arc::clone(app), facts)))
+        .add_service(service!(
+            wire,
+            catalog_service_server::CatalogServiceServer,
+            catalog::Catalogs::new(Arc::clone(app))
+        ))
+        .add_service(service!(
+            wire,
+            admin_service_server::AdminServiceServer,
+            admin::Admin::new(Arc::clone(app), facts)
+        ))
         .add_service(service!(wire, coordination_service_server::CoordinationServiceServer, Refused))
         .add_service(service!(wire, graph_service_server::GraphServiceServer, Refused))
         .add_service(service!(wire, tool_service_server::ToolServiceServer, Refused))

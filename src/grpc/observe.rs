@@ -11,7 +11,8 @@ use crate::domain::source::Ids;
 /// as there are no keys.
 pub fn admit(ids: &dyn Ids, mut request: Request<()>) -> Result<Request<()>, Status> {
     let given = request.metadata().get("antiphon-request-id").and_then(|value| value.to_str().ok());
-    let usable = given.filter(|id| !id.is_empty() && id.len() <= MAX_REQUEST_ID && id.bytes().all(|byte| byte.is_ascii_graphic()));
+    let usable = given
+        .filter(|id| !id.is_empty() && id.len() <= MAX_REQUEST_ID && id.bytes().all(|byte| byte.is_ascii_graphic()));
     let id = match usable {
         Some(id) => RequestId::new(id),
         None => RequestId::new(ids.uuid().to_string()),

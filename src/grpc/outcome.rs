@@ -16,12 +16,12 @@ use super::convert::{contract, exchange, execution, fault, id, message, record, 
 use super::pb;
 
 /// An exchange.
-pub fn exchange(detailed: Detailed) -> pb::Exchange {
+pub(super) fn exchange(detailed: Detailed) -> pb::Exchange {
     exchange::to_pb(detailed.exchange, detailed.offered, detailed.standing)
 }
 
 /// A thread.
-pub fn thread(state: ThreadState) -> pb::Thread {
+pub(super) fn thread(state: ThreadState) -> pb::Thread {
     let pending = state.pending.and_then(|(run_id, exchange)| {
         let calls = exchange.assistant.tool_calls().cloned().collect();
         Some(Pending { run_id: run_id.or(exchange.run_id)?, exchange: exchange.id, calls })
@@ -30,14 +30,14 @@ pub fn thread(state: ThreadState) -> pb::Thread {
 }
 
 /// A run.
-pub fn run(state: RunState) -> pb::Run {
+pub(super) fn run(state: RunState) -> pb::Run {
     let pending = state.pending.iter().flat_map(|exchange| exchange.assistant.tool_calls()).cloned().collect();
     let now = state.run.state;
     run::to_pb(state.run, now, pending)
 }
 
 /// A turn of a list.
-pub fn turn(turn: TurnSummary) -> pb::Turn {
+pub(super) fn turn(turn: TurnSummary) -> pb::Turn {
     thread::turn_to_pb(Turn {
         number: turn.last.turn,
         run_id: turn.last.run_id.clone(),
@@ -63,7 +63,7 @@ fn kept(outcome: &Outcome) -> (Option<pb::Exchange>, pb::Run, Option<pb::Thread>
 }
 
 /// What came of a Run.
-pub fn of_run(outcome: &Outcome, include_rendered: bool) -> pb::RunResponse {
+pub(super) fn of_run(outcome: &Outcome, include_rendered: bool) -> pb::RunResponse {
     let (exchange, run, _) = kept(outcome);
     let mut response = pb::RunResponse { run: Some(run), replayed: outcome.replayed, ..pb::RunResponse::default() };
     if let Some(answer) = &outcome.answer {
@@ -95,13 +95,13 @@ pub fn of_run(outcome: &Outcome, include_rendered: bool) -> pb::RunResponse {
 }
 
 /// What came of a Capture.
-pub fn of_capture(outcome: &Outcome) -> pb::CaptureResponse {
+pub(super) fn of_capture(outcome: &Outcome) -> pb::CaptureResponse {
     let (exchange, run, thread) = kept(outcome);
     pb::CaptureResponse { exchange, run: Some(run), thread, replayed: outcome.replayed }
 }
 
 /// What came of a Continue.
-pub fn of_continue(outcome: &Outcome) -> pb::ContinueResponse {
+pub(super) fn of_continue(outcome: &Outcome) -> pb::ContinueResponse {
     let (exchange, run, thread) = kept(outcome);
     pb::ContinueResponse { exchange, run: Some(run), thread, replayed: outcome.replayed }
 }
@@ -110,7 +110,7 @@ pub fn of_continue(outcome: &Outcome) -> pb::ContinueResponse {
 ///
 /// # Errors
 /// Why the only branch failed; names its thread.
-pub fn of_fork(branched: Vec<Branched>, replayed: bool) -> Result<pb::ForkResponse, Fault> {
+pub(super) fn of_fork(branched: Vec<Branched>, replayed: bool) -> Result<pb::ForkResponse, Fault> {
     let single = branched.len() == 1;
     let mut results = Vec::with_capacity(branched.len());
     for branch in branched {
@@ -132,7 +132,7 @@ pub fn of_fork(branched: Vec<Branched>, replayed: bool) -> Result<pb::ForkRespon
 }
 
 /// What a Probe brought.
-pub fn of_probe(run_id: &RunId, probed: &Probed) -> pb::ProbeResponse {
+pub(super) fn of_probe(run_id: &RunId, probed: &Probed) -> pb::ProbeResponse {
     let answer = &probed.answer;
     let mut added = answer.rendered.clone();
     added.push(answer.assistant.clone());
@@ -161,7 +161,7 @@ pub fn of_probe(run_id: &RunId, probed: &Probed) -> pb::ProbeResponse {
 }
 
 /// What was stored and what was there.
-pub fn of_record(recorded: Recorded) -> pb::RecordResponse {
+pub(super) fn of_record(recorded: Recorded) -> pb::RecordResponse {
     let index = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
     let count = |matched: bool| index(recorded.exchanges.iter().filter(|exchange| exchange.matched == matched).count());
     let exchanges = recorded.exchanges.iter().map(|exchange| pb::RecordedExchange {
@@ -186,7 +186,11 @@ pub fn of_record(recorded: Recorded) -> pb::RecordResponse {
 }
 
 /// A page of an inspected exchange.
-pub fn of_inspect(detailed: Option<Detailed>, exchanges: Vec<Exchange>, next_page_token: String) -> pb::InspectResponse {
+pub(super) fn of_inspect(
+    detailed: Option<Detailed>,
+    exchanges: Vec<Exchange>,
+    next_page_token: String,
+) -> pb::InspectResponse {
     let path = exchanges.iter().map(|exchange| pb::PathStep {
         exchange_id: exchange.id.to_string(),
         run_id: id::text(exchange.run_id.as_ref()),

@@ -7,22 +7,22 @@ use tonic::{Request, Response, Status};
 use super::call::{Call, read_id};
 use super::convert::run;
 use super::page::{Query, Sizes};
-use super::{outcome, pb};
 use super::pb::run_service_server::RunService;
 use super::unimplemented::{NoStream, refuse};
+use super::{outcome, pb};
 use crate::app::App;
 use crate::app::run::Filter;
 use crate::domain::fault::Fault;
 use crate::domain::id::RunId;
 
 /// RunService.
-pub struct Runs {
+pub(super) struct Runs {
     app: Arc<App>,
 }
 
 impl Runs {
     /// On the verbs.
-    pub fn new(app: Arc<App>) -> Self {
+    pub(super) fn new(app: Arc<App>) -> Self {
         Self { app }
     }
 
@@ -50,7 +50,10 @@ impl Runs {
 impl RunService for Runs {
     type WatchStream = NoStream<pb::WatchResponse>;
 
-    async fn get(&self, request: Request<pb::RunServiceGetRequest>) -> Result<Response<pb::RunServiceGetResponse>, Status> {
+    async fn get(
+        &self,
+        request: Request<pb::RunServiceGetRequest>,
+    ) -> Result<Response<pb::RunServiceGetResponse>, Status> {
         let call = Call::of(&request)?;
         call.answer(async {
             let id = read_id(&request.into_inner().run_id, "run_id")?;

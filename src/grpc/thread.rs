@@ -7,26 +7,30 @@ use tonic::{Request, Response, Status};
 use super::call::{Call, read_id};
 use super::convert::thread_service;
 use super::page::Query;
-use super::{ask, fingerprint, outcome, pb};
 use super::pb::thread_service_server::ThreadService;
 use super::unimplemented::refuse;
+use super::{ask, fingerprint, outcome, pb};
 use crate::app::App;
 use crate::app::thread::Repeatable;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::ThreadId;
 
 /// ThreadService.
-pub struct Threads {
+pub(super) struct Threads {
     app: Arc<App>,
 }
 
 impl Threads {
     /// On the verbs.
-    pub fn new(app: Arc<App>) -> Self {
+    pub(super) fn new(app: Arc<App>) -> Self {
         Self { app }
     }
 
-    async fn list(&self, call: &Call, request: pb::ThreadServiceListRequest) -> Result<pb::ThreadServiceListResponse, Fault> {
+    async fn list(
+        &self,
+        call: &Call,
+        request: pb::ThreadServiceListRequest,
+    ) -> Result<pb::ThreadServiceListResponse, Fault> {
         let list = thread_service::list_from_pb(request)?;
         let labels = list.filter.iter().flat_map(|(key, value)| [key.as_str(), value.as_str()]);
         let query = Query::new("ThreadService.List", &call.caller.namespace).with_all(labels);
@@ -44,7 +48,9 @@ impl Threads {
         let depth = match query.position(&list.page_token)?.map(|bytes| <[u8; 8]>::try_from(bytes.as_slice())) {
             None => 1,
             Some(Ok(bytes)) => u64::from_be_bytes(bytes),
-            Some(Err(_)) => return Err(Fault::new(Reason::PageTokenInvalid, "the page token is damaged: begin again without one")),
+            Some(Err(_)) => {
+                return Err(Fault::new(Reason::PageTokenInvalid, "the page token is damaged: begin again without one"));
+            }
         };
         let (turns, next) = self.app.list_turns(&call.caller, &list.filter, depth, list.page_size).await?;
         Ok(pb::ListTurnsResponse {
@@ -126,7 +132,10 @@ impl ThreadService for Threads {
         .await
     }
 
-    async fn list_turns(&self, request: Request<pb::ListTurnsRequest>) -> Result<Response<pb::ListTurnsResponse>, Status> {
+    async fn list_turns(
+        &self,
+        request: Request<pb::ListTurnsRequest>,
+    ) -> Result<Response<pb::ListTurnsResponse>, Status> {
         let call = Call::of(&request)?;
         call.answer(self.turns(&call, request.into_inner())).await
     }
@@ -135,7 +144,10 @@ impl ThreadService for Threads {
         Err(refuse("ThreadService.Restore", request.extensions()))
     }
 
-    async fn list_moves(&self, request: Request<pb::ListMovesRequest>) -> Result<Response<pb::ListMovesResponse>, Status> {
+    async fn list_moves(
+        &self,
+        request: Request<pb::ListMovesRequest>,
+    ) -> Result<Response<pb::ListMovesResponse>, Status> {
         Err(refuse("ThreadService.ListMoves", request.extensions()))
     }
 }

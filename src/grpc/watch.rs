@@ -20,7 +20,7 @@ enum At<T> {
 }
 
 /// The events of a run as a stream that ends with its outcome or its error. Dropping the stream is leaving the run.
-pub fn stream<T: Send + Sync + 'static, R: Send + 'static>(
+pub(super) fn stream<T: Send + Sync + 'static, R: Send + 'static>(
     watcher: Watcher<T>,
     call: Call,
     write: fn(pb::Progress) -> R,
@@ -68,13 +68,15 @@ pub fn stream<T: Send + Sync + 'static, R: Send + 'static>(
 fn progress_of(event: Event, run_id: &RunId) -> pb::Progress {
     match event {
         Event::Claimed => progress::run_started(run_id, false),
-        Event::Attempt { number, kind, backend_id, model } => progress::attempt_started(number, kind, backend_id, model),
+        Event::Attempt { number, kind, backend_id, model } => {
+            progress::attempt_started(number, kind, backend_id, model)
+        }
         Event::Delta(delta) => progress::delta(delta),
         Event::Warning(warning) => progress::warning(warning),
     }
 }
 
 /// A fault that names its run.
-pub fn of_run(fault: Fault, run_id: &RunId) -> Fault {
+pub(super) fn of_run(fault: Fault, run_id: &RunId) -> Fault {
     if fault.metadata.contains_key("run_id") { fault } else { fault.with("run_id", run_id) }
 }

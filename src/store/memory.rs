@@ -1,7 +1,7 @@
 //! A store for tests of what stands on the trait: in memory, counting what is asked of it, and giving way to other tasks before each
 //! answer so that races happen. It must not be mistaken for a room of the cellar: it keeps nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,9 +11,15 @@ use futures::future::BoxFuture;
 
 use super::{Commit, Error, Guard, Health, Key, Namespace, Range, Stats, Store, Write};
 
+type Interfere = Box<dyn FnOnce(&Memory) + Send>;
+
 #[derive(Default)]
 pub(crate) struct Memory {
     entries: Mutex<BTreeMap<Namespace, BTreeMap<Key, Bytes>>>,
+    /// Keys that commits see and reads do not yet, as those of a group that is on its way to the disk.
+    pub(crate) unseen: Mutex<BTreeSet<Key>>,
+    /// Done once, between the reads of a commit and its guards.
+    pub(crate) interfere: Mutex<Option<Interfere>>,
     pub(crate) gets: AtomicUsize,
     pub(crate) scans: AtomicUsize,
     pub(crate) commits: AtomicUsize,
@@ -58,7 +64,9 @@ impl Store for Memory {
     fn get<'a>(&'a self, ns: &'a Namespace, key: &'a [u8]) -> BoxFuture<'a, Result<Option<Bytes>, Error>> {
         async move {
             self.gets.fetch_add(1, Ordering::Relaxed);
+            let is_unseen = self.unseen.lock().unwrap().contains(key);
             let found = self.entries.lock().unwrap().get(ns).and_then(|entries| entries.get(key).cloned());
+            let found = found.filter(|_| !is_unseen);
             tokio::task::yield_now().await;
             Ok(found)
         }
@@ -80,6 +88,10 @@ impl Store for Memory {
         async move {
             self.commits.fetch_add(1, Ordering::Relaxed);
             tokio::task::yield_now().await;
+            let interfere = self.interfere.lock().unwrap().take();
+            if let Some(interfere) = interfere {
+                interfere(self);
+            }
             let mut entries = self.entries.lock().unwrap();
             let entries = entries.entry(ns.clone()).or_default();
             for (guard, at) in write.guards.iter().zip(0..) {

@@ -1,6 +1,15 @@
 //! The conformance suite of `store::Store`, run against every store there is, and what each store promises
 //! beyond it. A new store adds one line here.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "a test that meets the unexpected fails, in its helpers too"
+)]
+
 mod conformance;
 mod embedded;
 

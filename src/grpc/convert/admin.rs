@@ -44,7 +44,7 @@ pub fn verified_to_pb(verified: Verified, elapsed: Duration) -> pb::VerifyRespon
 
 fn summary(report: &Report, stopped_early: bool, elapsed: Duration) -> pb::VerifySummary {
     let checked = report.records.iter().map(|(kind, count)| pb::RecordCount {
-        kind: kind.to_string(),
+        kind: kind.word().to_owned(),
         count: *count,
         size_bytes: 0,
     });
@@ -60,7 +60,7 @@ fn summary(report: &Report, stopped_early: bool, elapsed: Duration) -> pb::Verif
 fn finding_to_pb(finding: Finding) -> pb::Finding {
     pb::Finding {
         code: "damaged_record".to_owned(),
-        kind: finding.kind.map_or_else(String::new, |kind| kind.to_string()),
+        kind: finding.kind.map_or_else(String::new, |kind| kind.word().to_owned()),
         record: finding.record,
         message: finding.problem,
         remedy: "stop the server, keep a copy of its data folder, and restore the last backup or export".to_owned(),

@@ -4,13 +4,27 @@
 //! Every reader takes the path of what it reads and the list of [`Problems`]; it answers `None` exactly when it added one. The readers of
 //! whole requests answer a [`Fault`](crate::domain::fault::Fault).
 
+pub mod admin;
+pub mod capture;
+pub mod catalog;
+pub mod continuation;
 pub mod contract;
+pub mod exchange;
+pub mod execution;
+pub mod fault;
+pub mod fork;
 pub mod id;
+pub mod inspect;
 pub mod json;
 pub mod label;
 pub mod message;
 pub mod moment;
 pub mod problem;
+pub mod progress;
+pub mod record;
+pub mod run;
+pub mod thread;
+pub mod thread_service;
 pub mod tool;
 pub mod usage;
 

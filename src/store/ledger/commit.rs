@@ -15,7 +15,7 @@ use crate::domain::tool::{Tool, ToolSet};
 use crate::store::layout::Entry;
 use crate::store::record::envelope::Packed;
 use crate::store::record::exchange::draft;
-use crate::store::record::{Stored, ToolHashes, corrupt, encode, open};
+use crate::store::record::{Stored, ToolHashes, encode, open};
 use crate::store::{Commit, Error, Guard, Key, Namespace, Write};
 
 /// How often a place is chosen anew. The second choice is a branch of its own, which nobody else can want.
@@ -30,6 +30,9 @@ impl Ledger {
     /// When the store fails; whether the set was applied is then unknown unless the error says that it takes no writes. Also when
     /// exchanges do not follow one another.
     pub async fn commit(&self, ns: &Namespace, changes: &Changes) -> Result<Result<(), Lost>, Error> {
+        if changes.is_empty() {
+            return Ok(Ok(()));
+        }
         let drafts = Drafts::new(ns, changes)?;
         let mut known = Known::default();
         for attempt in 0..ATTEMPTS {
@@ -171,8 +174,10 @@ fn follow(append: &Append) -> Result<(), Error> {
             None => exchange.parent.is_some() == append.after.is_some(),
         };
         if exchange.depth != depth || !follows {
-            let entry = Entry::Id(exchange.id);
-            return Err(corrupt(&entry, "it does not follow the exchange before it, so it was not stored"));
+            return Err(Error::Corrupt(format!(
+                "exchange {} does not follow the one before it, so nothing was stored: this is a fault of the server, please report it",
+                exchange.id
+            )));
         }
         previous = Some(exchange.id);
     }

@@ -15,8 +15,11 @@ use crate::store::record::exchange::Lean;
 use crate::store::record::{corrupt, open};
 use crate::store::{Error, Namespace};
 
-/// How many exchanges one scan brings: enough to make the scan worth it, few enough to stop soon after a page is full.
-const BATCH: usize = 64;
+/// How many exchanges the first scan of a page brings. Their size tells how many the next ones may, so that a page of large exchanges
+/// does not read far beyond its end.
+const FIRST_BATCH: usize = 16;
+/// How many exchanges one scan brings at most.
+const MAX_BATCH: usize = 256;
 /// Reads of one-exchange stretches that are on their way at a time.
 const AHEAD: usize = 16;
 /// How many exchanges of equal content are looked at. Thousands come from a load test; the oldest will do.
@@ -70,7 +73,7 @@ impl Ledger {
         limit: usize,
         max_bytes: usize,
     ) -> Result<Vec<Exchange>, Error> {
-        let mut page = Page { exchanges: Vec::new(), limit, bytes_left: max_bytes };
+        let mut page = Page { exchanges: Vec::new(), limit, bytes: 0, max_bytes };
         let mut stretches = stretches(path, from_depth.max(1)).peekable();
         while let Some(stretch) = stretches.next()
             && !page.is_full()
@@ -144,8 +147,8 @@ impl Ledger {
     async fn scan_into(&self, page: &mut Page, ns: &Namespace, stretch: Stretch) -> Result<(), Error> {
         let mut next = stretch.from;
         while next <= stretch.to && !page.is_full() {
-            let limit = page.room().min(BATCH);
-            let entries = self.store.scan(ns, layout::stretch(stretch.segment.branch, next, stretch.to, limit)).await?;
+            let range = layout::stretch(stretch.segment.branch, next, stretch.to, page.batch());
+            let entries = self.store.scan(ns, range).await?;
             if entries.is_empty() {
                 return Err(missing(Place { branch: stretch.segment.branch, depth: next }));
             }
@@ -221,7 +224,8 @@ fn missing(place: Place) -> Error {
 struct Page {
     exchanges: Vec<Exchange>,
     limit: usize,
-    bytes_left: usize,
+    bytes: usize,
+    max_bytes: usize,
 }
 
 impl Page {
@@ -230,11 +234,20 @@ impl Page {
     }
 
     fn is_full(&self) -> bool {
-        self.room() == 0 || (self.bytes_left == 0 && !self.exchanges.is_empty())
+        self.room() == 0 || (self.bytes >= self.max_bytes && !self.exchanges.is_empty())
+    }
+
+    /// How many exchanges to ask for next.
+    fn batch(&self) -> usize {
+        let fitting = match self.bytes.checked_div(self.exchanges.len()) {
+            Some(average) => self.max_bytes.saturating_sub(self.bytes) / average.max(1) + 1,
+            None => FIRST_BATCH,
+        };
+        fitting.min(MAX_BATCH).min(self.room())
     }
 
     fn push(&mut self, (exchange, bytes): (Exchange, usize)) {
-        self.bytes_left = self.bytes_left.saturating_sub(bytes);
+        self.bytes = self.bytes.saturating_add(bytes);
         self.exchanges.push(exchange);
     }
 }

@@ -11,6 +11,9 @@ mod exchanges;
 mod names;
 mod path;
 
+#[cfg(test)]
+pub(crate) mod tests;
+
 use std::fmt;
 use std::sync::Arc;
 

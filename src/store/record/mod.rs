@@ -18,6 +18,13 @@ mod tool;
 mod twin;
 mod usage;
 
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+pub(crate) mod sample;
+#[cfg(test)]
+mod tests;
+
 use bytes::Bytes;
 use prost::Message;
 

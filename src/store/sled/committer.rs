@@ -16,6 +16,7 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
 use super::Shared;
+use super::disk;
 use super::fault::{Fault, guarded};
 use super::keys::{self, FullKey};
 use super::view::{self, Held};
@@ -155,16 +156,18 @@ impl Committer {
             // Only refusals and writes that change nothing: every value they rest on was durable before.
             return Ok(());
         };
-        self.shared.room_for(change.bytes).map_err(Error::ReadOnly)?;
+        self.shared.make_room(change.bytes).map_err(Error::ReadOnly)?;
         self.shared.view.hide(change.before);
         self.shared.started();
         let flushed = guarded(|| {
+            let settling = disk::Settling::begin();
             apply(&self.db, change.batch, change.single)?;
             // A node that grew too large, or too small, is mended by whoever passes it next. If this flush fails,
             // nobody can mend anything, and reads would fail with it: so pass by now.
             for key in &change.unsettled {
                 self.db.get(key)?;
             }
+            drop(settling);
             self.db.flush()?;
             Ok(())
         });

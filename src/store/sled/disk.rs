@@ -16,6 +16,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 /// What turns the engine's idea of a sync into a real one on this target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,7 @@ pub(super) const BARRIER: Barrier = if cfg!(all(target_os = "linux", target_env 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "defines the C library's symbol that the engine calls, to make its writes durable")]
 mod barrier {
+    use std::io;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     static HITS: AtomicU64 = AtomicU64::new(0);
@@ -61,7 +64,14 @@ mod barrier {
     ) -> libc::c_int {
         HITS.fetch_add(1, Ordering::Relaxed);
         // SAFETY: fdatasync touches no memory of ours.
-        unsafe { libc::fdatasync(fd) }
+        let result = unsafe { libc::fdatasync(fd) };
+        if result != 0 {
+            let error = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+            super::await_settled();
+            // SAFETY: the pointer is to this thread's own errno.
+            unsafe { *libc::__errno_location() = error };
+        }
+        result
     }
 
     pub(super) fn hits() -> u64 {
@@ -84,6 +94,38 @@ pub(super) fn barrier_hits() -> u64 {
     0
 }
 
+/// How many batches are being applied in this process.
+static UNSETTLED: Mutex<usize> = Mutex::new(0);
+static SETTLED: Condvar = Condvar::new();
+
+/// How long a failed sync waits for them. The batch itself may be waiting for the page that failed.
+const SETTLED_WITHIN: Duration = Duration::from_secs(2);
+
+/// A batch while it is applied. The engine stops at the first error it hears of, wherever it is, and a batch that
+/// is stopped half way leaves pages that can neither be mended nor read. So a failed sync is not told before.
+pub(super) struct Settling(());
+
+impl Settling {
+    pub(super) fn begin() -> Self {
+        *UNSETTLED.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        Self(())
+    }
+}
+
+impl Drop for Settling {
+    fn drop(&mut self) {
+        *UNSETTLED.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        SETTLED.notify_all();
+    }
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn await_settled() {
+    let unsettled = UNSETTLED.lock().unwrap_or_else(PoisonError::into_inner);
+    // Whether it ended or took too long, the error is told now.
+    drop(SETTLED.wait_timeout_while(unsettled, SETTLED_WITHIN, |count| *count > 0));
+}
+
 /// Bytes that this process may still write to the file system of an open file.
 #[expect(unsafe_code, reason = "the standard library does not tell the free space of a disk")]
 pub(super) fn free_bytes(file: &File) -> io::Result<u64> {
@@ -97,6 +139,55 @@ pub(super) fn free_bytes(file: &File) -> io::Result<u64> {
     };
     #[allow(clippy::unnecessary_cast, reason = "the width of these fields differs between systems")]
     Ok((answer.f_bavail as u64).saturating_mul(answer.f_frsize as u64))
+}
+
+/// Gives a file the blocks for its bytes from `from` to `to`, without changing its length, so that writing them
+/// cannot run out of space. False where the file system, or this system, has no such call.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the standard library cannot allocate the blocks of a file ahead")]
+pub(super) fn allocate(file: &File, from: u64, to: u64) -> io::Result<bool> {
+    let (Ok(from), Ok(bytes)) = (i64::try_from(from), i64::try_from(to.saturating_sub(from))) else { return Ok(false) };
+    // SAFETY: the descriptor is open as long as `file` lives, and no memory is passed.
+    if bytes == 0 || unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, from, bytes) } == 0 {
+        return Ok(true);
+    }
+    match io::Error::last_os_error() {
+        error if matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG)) => Err(error),
+        _ => Ok(false),
+    }
+}
+
+/// There is no such call.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn allocate(_file: &File, _from: u64, _to: u64) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Tells whether the kernel failed to write any part of the file since this handle was asked last. It tells each
+/// handle once, and the engine's own is also synced by a background thread that does not stop for an error: the
+/// sync that counts could be told that all is well.
+#[cfg(target_os = "linux")]
+#[expect(
+    unsafe_code,
+    reason = "the plain system call, past the symbol defined above, which would flush the disk again"
+)]
+pub(super) fn check_written(file: &File) -> io::Result<()> {
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: the descriptor is open as long as `file` lives, and no memory is passed.
+    if unsafe { libc::syscall(libc::SYS_sync_file_range, file.as_raw_fd(), 0i64, 0i64, flags) } == 0 {
+        return Ok(());
+    }
+    match io::Error::last_os_error() {
+        error if matches!(error.raw_os_error(), Some(libc::EIO | libc::ENOSPC | libc::EDQUOT)) => Err(error),
+        // Not every file system knows the call; its syncs are trusted then.
+        _ => Ok(()),
+    }
+}
+
+/// There is no such call.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn check_written(_file: &File) -> io::Result<()> {
+    Ok(())
 }
 
 /// Whether a file that is open here was deleted from its directory: writes to it still work, and are lost when

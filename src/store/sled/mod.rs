@@ -7,19 +7,20 @@
 //!     +------ view <---------+
 //! ```
 //!
-//! `open` makes and checks the files, `committer` writes, `view` reads, `keys` lays entries out, `disk` makes a
-//! sync a sync, `fault` turns what the engine says into words. One database a process: the engine's locks are
+//! `open` makes and checks the files and `files` watches them, `committer` writes, `view` reads, `keys` lays entries
+//! out, `disk` makes a sync a sync, `fault` turns what the engine says into words. One database a process: the engine's locks are
 //! process-wide, so a second one would slow both.
 
 mod committer;
 mod disk;
 mod fault;
+mod files;
 mod keys;
 mod open;
 mod view;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -30,8 +31,9 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use self::committer::{Committer, Job, Order, Prepared};
 use self::fault::Fault;
+use self::files::Files;
 pub use self::open::FORMAT;
-use self::open::{Files, Hold, Opened};
+use self::open::{Hold, Opened};
 use self::view::{Scan, Short, View};
 use super::{Commit, Error, Health, Key, Namespace, Range, Stats, Store, Write};
 
@@ -68,8 +70,8 @@ pub struct Config {
     pub group_writes: usize,
     /// A group takes no further write once it has so many bytes. 8 MiB.
     pub group_bytes: usize,
-    /// Writes are refused, and the store stays whole, while less than this is free on the disk: the engine needs
-    /// room to collect garbage and to open again (up to 64 bytes a key). Zero turns it off. 64 MiB.
+    /// Writes are refused, and the store stays whole, while less than this is free on the disk: opening again needs
+    /// room for a snapshot, which grows with the number of keys. Zero leaves only what the log has allocated ahead. 64 MiB.
     pub min_free_bytes: u64,
 }
 
@@ -125,6 +127,7 @@ impl Sled {
             files,
             failed: OnceLock::new(),
             min_free_bytes: config.min_free_bytes,
+            refused_bytes: AtomicUsize::new(0),
             commits: AtomicU64::new(0),
             groups: AtomicU64::new(0),
             since,
@@ -263,6 +266,8 @@ struct Shared {
     /// Why a write could not be made durable.
     failed: OnceLock<String>,
     min_free_bytes: u64,
+    /// Bytes of the group that there was no room for last; zero when there was.
+    refused_bytes: AtomicUsize,
     commits: AtomicU64,
     groups: AtomicU64,
     since: Instant,
@@ -289,15 +294,22 @@ impl Shared {
         self.failed.get_or_init(|| reason).clone()
     }
 
-    /// Why a group of so many bytes is not begun.
+    /// Whether a group of so many bytes may be begun. If not, nothing is broken: the next one is tried anew.
+    fn make_room(&self, bytes: usize) -> Result<(), String> {
+        let room = self.room_for(bytes);
+        self.refused_bytes.store(if room.is_ok() { 0 } else { bytes }, Ordering::Relaxed);
+        room
+    }
+
     fn room_for(&self, bytes: usize) -> Result<(), String> {
-        // The engine writes a page anew every ten changes: about three times what came in.
-        let wanted = (bytes as u64).saturating_mul(3).saturating_add(self.min_free_bytes);
+        let dir = self.files.dir().display();
+        self.files.allocate(bytes as u64).map_err(|error| {
+            format!("the disk of {dir} cannot take more: {error}; writes are taken again when it can")
+        })?;
         match self.files.free_bytes() {
-            Some(free) if self.min_free_bytes > 0 && free < wanted => Err(format!(
-                "{free} bytes are free on the disk of {} and {} are kept in reserve; writes are taken again when there \
-                 is more",
-                self.files.dir().display(),
+            Some(free) if free < self.min_free_bytes => Err(format!(
+                "{free} bytes are free on the disk of {dir}, and {} are kept in reserve; writes are taken again when \
+                 there is more",
                 self.min_free_bytes
             )),
             _ => Ok(()),
@@ -320,7 +332,7 @@ impl Shared {
         if let Some(reason) = self.failure() {
             return Health::ReadOnly(reason);
         }
-        if let Err(reason) = self.room_for(0) {
+        if let Err(reason) = self.room_for(self.refused_bytes.load(Ordering::Relaxed)) {
             return Health::ReadOnly(reason);
         }
         let began = self.flush_began.load(Ordering::Relaxed);

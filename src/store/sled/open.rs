@@ -21,6 +21,7 @@ use ::sled::Db;
 
 use super::disk::{self, BARRIER, Barrier};
 use super::fault::{Fault, damaged, guarded};
+use super::files::Files;
 use super::keys::{FORMAT_KEY, OPENED_KEY};
 use super::{Config, Place};
 use crate::store::Error;
@@ -38,40 +39,6 @@ pub(super) struct Opened {
     pub(super) hold: Hold,
 }
 
-/// The files as they are watched while the store is open.
-pub(super) struct Files {
-    /// The directory that people know.
-    dir: PathBuf,
-    /// The engine's own inside it.
-    home: PathBuf,
-    /// The engine's log, to ask the disk about.
-    data: File,
-}
-
-impl Files {
-    pub(super) fn dir(&self) -> &Path {
-        &self.dir
-    }
-
-    pub(super) fn size(&self) -> u64 {
-        disk::size(&self.home)
-    }
-
-    /// Bytes free on the disk; none if it does not tell.
-    pub(super) fn free_bytes(&self) -> Option<u64> {
-        disk::free_bytes(&self.data).ok()
-    }
-
-    /// Why what is written now would be lost, although writing works.
-    pub(super) fn lost(&self) -> Option<String> {
-        match disk::is_unlinked(&self.data) {
-            Ok(false) => None,
-            Ok(true) => Some(format!("the files in {} were deleted while the server ran", self.dir.display())),
-            Err(error) => Some(format!("the files in {} cannot be reached: {error}", self.dir.display())),
-        }
-    }
-}
-
 /// What keeps others out of the directory; dropped last.
 pub(super) struct Hold {
     /// Removes a temporary directory when it is dropped, which must not happen while the database is open.
@@ -84,7 +51,8 @@ pub(super) struct Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         // The engine's threads let go of the file a moment after its database is dropped.
-        if let Err(error) = await_release(&self.home.join("db")) {
+        let data = self.home.join("db");
+        if let Err(error) = await_release(&data).and_then(|()| trim(&data)) {
             tracing::warn!(%error, "store.release_late");
         }
         drop(self.engine.take());
@@ -126,14 +94,14 @@ fn open_durable(dir: &Path, cache_bytes: u64) -> Result<Opened, Error> {
     let hold = Hold { engine: Some(engine.clone()), temporary: None, home: home.clone(), lock: Some(lock) };
     let opened = open_engine(&engine, &home).and_then(|db| {
         check_format(&db)?;
-        prove_barrier(&db)?;
+        prove_barrier(&db, disk::barrier_hits)?;
         Ok(db)
     });
     let db = opened.map_err(|refusal| refusal.explain(&dir))?;
     // The snapshot that opening wrote took its name by renaming.
     disk::sync_all(&home).map_err(|error| unreachable_dir(&dir, &error))?;
-    let data = File::open(home.join("db")).map_err(|error| unreachable_dir(&dir, &error))?;
-    Ok(Opened { db, files: Files { dir, home, data }, hold })
+    let files = Files::new(dir.clone(), home).map_err(|error| unreachable_dir(&dir, &error))?;
+    Ok(Opened { db, files, hold })
 }
 
 /// A database that is gone with its store. Nothing is synced but in the background.
@@ -152,8 +120,8 @@ fn open_temporary(under: &Path, cache_bytes: u64) -> Result<Opened, Error> {
     let engine = settings(&home, cache_bytes).temporary(true);
     let hold = Hold { engine: Some(engine.clone()), temporary: Some(home.clone()), home: home.clone(), lock: None };
     let db = open_engine(&engine, &home).map_err(|refusal| refusal.explain(&home))?;
-    let data = File::open(home.join("db")).map_err(|error| unreachable_dir(&home, &error))?;
-    Ok(Opened { db, files: Files { dir: home.clone(), home, data }, hold })
+    let files = Files::new(home.clone(), home.clone()).map_err(|error| unreachable_dir(&home, &error))?;
+    Ok(Opened { db, files, hold })
 }
 
 fn settings(home: &Path, cache_bytes: u64) -> ::sled::Config {
@@ -330,6 +298,15 @@ fn await_release(data: &Path) -> io::Result<()> {
     }
 }
 
+/// Gives back the blocks behind the end of a file that nobody writes any more.
+fn trim(data: &Path) -> io::Result<()> {
+    match OpenOptions::new().write(true).open(data) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(file) => file.set_len(file.metadata()?.len()),
+    }
+}
+
 fn check_format(db: &Db) -> Result<(), Refusal> {
     let record = guarded(|| Ok(db.get(FORMAT_KEY)?))?;
     let version = record.as_deref().and_then(|record| record.try_into().ok()).map(u32::from_be_bytes);
@@ -341,8 +318,8 @@ fn check_format(db: &Db) -> Result<(), Refusal> {
 }
 
 /// Writes and flushes, and refuses unless that went through our own barrier.
-fn prove_barrier(db: &Db) -> Result<(), Refusal> {
-    let hits = disk::barrier_hits();
+fn prove_barrier(db: &Db, hits: impl Fn() -> u64) -> Result<(), Refusal> {
+    let before = hits();
     guarded(|| {
         let times =
             db.get(OPENED_KEY)?.as_deref().and_then(|times| times.try_into().ok()).map_or(0, u64::from_be_bytes);
@@ -350,7 +327,7 @@ fn prove_barrier(db: &Db) -> Result<(), Refusal> {
         db.flush()?;
         Ok(())
     })?;
-    if BARRIER == Barrier::Ours && disk::barrier_hits() == hits {
+    if BARRIER == Barrier::Ours && hits() == before {
         return Err(Refusal::NotDurable);
     }
     Ok(())
@@ -358,4 +335,29 @@ fn prove_barrier(db: &Db) -> Result<(), Refusal> {
 
 fn unreachable_dir(dir: &Path, error: &io::Error) -> Error {
     Error::Unavailable(format!("the directory {} cannot be used for the store: {error}", dir.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_binary_without_the_barrier_does_not_open_a_store() {
+        let dir = tempfile::tempdir().unwrap();
+        let db = settings(&dir.path().join("db"), 1 << 20).open().unwrap();
+        assert!(prove_barrier(&db, disk::barrier_hits).is_ok(), "this one has it");
+        let refusal = prove_barrier(&db, || 7).unwrap_err();
+        let error = refusal.explain(Path::new("/data/x")).to_string();
+        assert!(error.contains("/data/x is not opened") && error.contains("power cut"), "{error}");
+    }
+
+    #[test]
+    fn settings_files_are_told_apart() {
+        let whole = b"segment_size: 524288\nuse_compression: false\nversion: 0.34\n\x01\x02\x03\x04";
+        assert!(is_whole_conf(whole));
+        assert!(is_whole_conf(b""), "the engine writes it anew");
+        assert!(!is_whole_conf(&[0; 62]));
+        assert!(!is_whole_conf(&whole[..30]));
+        assert!(!is_whole_conf(&[0xff; 62]));
+    }
 }

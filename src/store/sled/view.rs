@@ -18,6 +18,9 @@ use super::fault::{Fault, guarded};
 use super::keys::{self, FullKey};
 use crate::store::{Key, Namespace};
 
+#[cfg(test)]
+mod tests;
+
 /// Most entries read while the committer waits.
 const SLICE_ENTRIES: usize = 64;
 

@@ -209,41 +209,48 @@ impl Check<'_> {
         if branch.segments.len() >= BLOCK {
             problems.push("it has segments that belong in a block".to_owned());
         }
-        // What it keeps must be what its parent keeps and the point of departure; so it is right when every branch is.
-        let (mut segments, block, of_block) = match (&branch.block, branch.segments.is_empty()) {
-            (Some(block_id), true) => match self.look::<Block>(&Entry::Block(*block_id)).await? {
-                Look::Found(block) => (block.segments, block.previous, true),
-                Look::Missing => {
-                    problems.push("its block is missing".to_owned());
-                    return Ok(problems);
-                }
-                Look::Broken => return Ok(problems),
-            },
-            (block, _) => (branch.segments.clone(), *block, false),
-        };
-        if of_block && branch.block != Some(id) {
-            problems.push("it ends in a block that another branch filled".to_owned());
-        }
-        let begins = segments.last().map_or(1, |segment| segment.last + 1);
-        if let Some(departed) = segments.pop() {
-            let at = Place { branch: departed.branch, depth: departed.last };
-            if !self.is_there(&Entry::Exchange(at)).await? {
-                problems.push("there is no exchange at the point where it departs".to_owned());
-            }
-            match self.look::<Branch>(&Entry::Branch(departed.branch)).await? {
-                Look::Found(parent) if parent.segments == segments && parent.block == block => {}
-                Look::Found(_) => problems.push("its path is not that of the branch it departs from".to_owned()),
-                Look::Missing => problems.push("the branch that it departs from is missing".to_owned()),
-                Look::Broken => {}
-            }
-            if segments.last().is_some_and(|before| before.last >= departed.last) {
-                problems.push("the depths of its path do not ascend".to_owned());
-            }
-        }
+        let Some(kept) = self.kept(&mut problems, branch).await? else { return Ok(problems) };
+        let begins = kept.segments.last().map_or(1, |segment| segment.last + 1);
         if !self.is_there(&Entry::Exchange(Place { branch: id, depth: begins })).await? {
             problems.push("its first exchange is missing".to_owned());
         }
+        self.departs(&mut problems, kept).await?;
         Ok(problems)
+    }
+
+    /// What a branch keeps of its path when it has not just filled a block, and otherwise the block's; none when that cannot be read.
+    async fn kept(&self, problems: &mut Vec<String>, branch: Branch) -> Result<Option<Branch>, Error> {
+        let Some(block) = branch.block.filter(|_| branch.segments.is_empty()) else { return Ok(Some(branch)) };
+        if block != branch.id {
+            problems.push("it ends in a block that another branch filled".to_owned());
+        }
+        Ok(match self.look::<Block>(&Entry::Block(block)).await? {
+            Look::Found(block) => Some(Branch { id: branch.id, block: block.previous, segments: block.segments }),
+            Look::Missing => {
+                problems.push("its block is missing".to_owned());
+                None
+            }
+            Look::Broken => None,
+        })
+    }
+
+    /// What a branch keeps must be what its parent keeps and the point of departure. So each path is right when every branch is.
+    async fn departs(&self, problems: &mut Vec<String>, mut kept: Branch) -> Result<(), Error> {
+        let Some(departed) = kept.segments.pop() else { return Ok(()) };
+        if kept.segments.last().is_some_and(|before| before.last >= departed.last) {
+            problems.push("the depths of its path do not ascend".to_owned());
+        }
+        let at = Place { branch: departed.branch, depth: departed.last };
+        if !self.is_there(&Entry::Exchange(at)).await? {
+            problems.push("there is no exchange at the point where it departs".to_owned());
+        }
+        match self.look::<Branch>(&Entry::Branch(departed.branch)).await? {
+            Look::Found(parent) if parent.segments == kept.segments && parent.block == kept.block => {}
+            Look::Found(_) => problems.push("its path is not that of the branch it departs from".to_owned()),
+            Look::Missing => problems.push("the branch that it departs from is missing".to_owned()),
+            Look::Broken => {}
+        }
+        Ok(())
     }
 
     pub(super) async fn block(&self, id: BranchId, raw: &Bytes) -> Result<Vec<String>, Error> {

@@ -8,6 +8,9 @@ mod graph;
 mod look;
 mod names;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::ops::Bound;

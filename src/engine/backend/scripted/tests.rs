@@ -1,3 +1,4 @@
+use bytes::Bytes;
 use futures::FutureExt;
 use tokio::time::Instant;
 
@@ -80,7 +81,7 @@ async fn rules_answer_in_order_by_text_model_turn_and_times() {
         text = "Other"
         [[rules]]
         turn = 2
-        json = { said = ["{last_user}"], n = 1 }
+        json = { n = 1, said = ["{last_user}"] }
         "#,
     );
     let ask = call(vec![user("the weather?")]);
@@ -88,7 +89,7 @@ async fn rules_answer_in_order_by_text_model_turn_and_times() {
     assert_eq!(text(&script, &ask).await, "Still sunny");
     assert_eq!(text(&script, &Call { model: "other".to_owned(), ..call(vec![user("x")]) }).await, "Other");
     let second = call(vec![user("a"), Message::text(Role::Assistant, "b"), user("\"{turn}\"")]);
-    assert_eq!(text(&script, &second).await, r#"{"said":["\"{turn}\""],"n":1}"#);
+    assert_eq!(text(&script, &second).await, r#"{"n":1,"said":["\"{turn}\""]}"#);
 }
 
 #[tokio::test(start_paused = true)]
@@ -234,5 +235,3 @@ fn settings_that_make_no_sense_are_named() {
     assert!(toml::from_str::<Config>("[[rules]]\ntxt = \"a\"").is_err());
     assert!(toml::from_str::<Config>("[[rules]]\nfault = { kind = \"cut\", after = 1 }").is_err());
 }
-
-use bytes::Bytes;

@@ -1,0 +1,161 @@
+//! Fingerprints: what makes a repeated call the same call. It must not know what a request means, only which of its fields name, deliver or
+//! label it and so do not count.
+//!
+//! A fingerprint is BLAKE3 over a version, the verb and the request as it came, encoded anew with its maps sorted, so that what a client
+//! library does to the order of a map does not count. Deadlines, gRPC metadata and credentials are in no request. Streamed requests carry the
+//! unary one, which is what is fingerprinted. It is taken before anything is rendered, so that a changed configuration does not change it.
+
+use prost::Message;
+
+use super::pb;
+use crate::domain::id::Hash;
+
+#[cfg(test)]
+mod tests;
+
+/// Version of the form. Stored with every run by way of the hash itself: another version never gives the same.
+const VERSION: u8 = 1;
+
+/// Of a Run. Whether the sent messages are returned is a matter of delivery.
+pub fn run(request: &pb::RunRequest) -> Hash {
+    use pb::run_request::Execution;
+    let bare = pb::RunRequest {
+        execution: request.execution.as_ref().map(|execution| match execution {
+            Execution::Request(request) => Execution::Request(bare_request(request)),
+            Execution::Prepared(prepared) => Execution::Prepared(bare_prepared(prepared)),
+        }),
+        capture: request.capture,
+        include_rendered_messages: false,
+    };
+    hash("Run", &bare)
+}
+
+/// Of a Capture, unary or streamed.
+pub fn capture(request: &pb::CaptureRequest) -> Hash {
+    use pb::capture_request::Execution;
+    let bare = pb::CaptureRequest {
+        execution: request.execution.as_ref().map(|execution| match execution {
+            Execution::Request(request) => Execution::Request(bare_request(request)),
+            Execution::Prepared(prepared) => Execution::Prepared(bare_prepared(prepared)),
+        }),
+        thread: request.thread.clone(),
+    };
+    hash("Capture", &bare)
+}
+
+/// Of a Continue, unary or streamed.
+pub fn turn(request: &pb::ContinueRequest) -> Hash {
+    use pb::continue_request::Input;
+    let bare = pb::ContinueRequest {
+        from: request.from.clone(),
+        input: request.input.as_ref().map(|input| match input {
+            Input::Request(request) => Input::Request(bare_request(request)),
+            Input::ToolResults(results) => Input::ToolResults(bare_results(results)),
+        }),
+    };
+    hash("Continue", &bare)
+}
+
+/// Of the results that go on with a run. The step has the exchange whose calls they answer as its name, so it does not matter whether they
+/// were sent to that exchange or to its thread.
+pub fn results(results: &pb::ToolResults) -> Hash {
+    hash("ToolResults", &bare_results(results))
+}
+
+/// Of a whole Fork.
+pub fn fork(request: &pb::ForkRequest) -> Hash {
+    let bare = pb::ForkRequest {
+        source: request.source.clone(),
+        request_id: String::new(),
+        branches: request.branches.iter().map(bare_branch).collect(),
+    };
+    hash("Fork", &bare)
+}
+
+/// Of the run of one branch of a Fork: where it begins and the branch itself, its siblings aside.
+pub fn branch(request: &pb::ForkRequest, branch: &pb::ForkBranch) -> Hash {
+    let bare = pb::ForkRequest {
+        source: request.source.clone(),
+        request_id: String::new(),
+        branches: vec![bare_branch(branch)],
+    };
+    hash("ForkBranch", &bare)
+}
+
+/// Of a Record. Run ids in its facts name what is to be stored, so they count.
+pub fn record(request: &pb::RecordRequest) -> Hash {
+    let bare = pb::RecordRequest {
+        request_id: String::new(),
+        messages: request.messages.clone(),
+        start: request.start.clone(),
+        thread: request.thread.clone(),
+        facts: request.facts.clone(),
+        labels: Default::default(),
+    };
+    hash("Record", &bare)
+}
+
+/// Of a thread's creation. Its labels are what is made, so they count, here as in every new thread.
+pub fn create_thread(request: &pb::ThreadServiceCreateRequest) -> Hash {
+    hash("ThreadCreate", &pb::ThreadServiceCreateRequest { request_id: String::new(), ..request.clone() })
+}
+
+/// Of a thread's change.
+pub fn update_thread(request: &pb::ThreadServiceUpdateRequest) -> Hash {
+    hash("ThreadUpdate", &pb::ThreadServiceUpdateRequest { request_id: String::new(), ..request.clone() })
+}
+
+/// Of a thread's removal.
+pub fn delete_thread(request: &pb::ThreadServiceDeleteRequest) -> Hash {
+    hash("ThreadDelete", &pb::ThreadServiceDeleteRequest { request_id: String::new(), ..request.clone() })
+}
+
+/// Every field is named, so that a new one is a question to whoever adds it: does it count?
+fn bare_request(request: &pb::ExecutionRequest) -> pb::ExecutionRequest {
+    pb::ExecutionRequest {
+        run_id: String::new(),
+        prompt: request.prompt.clone(),
+        messages: request.messages.clone(),
+        text: request.text.clone(),
+        profile_id: request.profile_id.clone(),
+        model: request.model.clone(),
+        parameters: request.parameters.clone(),
+        contract: request.contract.clone(),
+        tools: request.tools.clone(),
+        standing_tools: request.standing_tools.clone(),
+        tool_choice: request.tool_choice.clone(),
+        session_id: request.session_id.clone(),
+        labels: Default::default(),
+        on_disconnect: 0,
+        retry: false,
+        history_view: request.history_view.clone(),
+    }
+}
+
+fn bare_prepared(prepared: &pb::PreparedExecution) -> pb::PreparedExecution {
+    pb::PreparedExecution { prepared_id: prepared.prepared_id.clone(), run_id: String::new() }
+}
+
+fn bare_results(results: &pb::ToolResults) -> pb::ToolResults {
+    pb::ToolResults { results: results.results.clone(), run_id: String::new(), on_disconnect: 0, retry: false }
+}
+
+fn bare_branch(branch: &pb::ForkBranch) -> pb::ForkBranch {
+    use pb::fork_branch::Input;
+    pb::ForkBranch {
+        thread: branch.thread.clone(),
+        input: branch.input.as_ref().map(|input| match input {
+            Input::Request(request) => Input::Request(bare_request(request)),
+            Input::ToolResults(results) => Input::ToolResults(bare_results(results)),
+        }),
+    }
+}
+
+fn hash(verb: &str, message: &impl Message) -> Hash {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&[VERSION]);
+    hasher.update(&(verb.len() as u64).to_be_bytes());
+    hasher.update(verb.as_bytes());
+    hasher.update(&message.encode_to_vec());
+    Hash(*hasher.finalize().as_bytes())
+}

@@ -1,0 +1,22 @@
+//! What survives when things go wrong: kill -9, power cuts, a full disk, a damaged file, a second process. Children
+//! are this same binary, started again with their orders in the environment. A new kind of fault is a module here.
+//!
+//! `ANTIPHON_FAULT_ROUNDS` sets how often the random ones are repeated (20).
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::print_stdout,
+    reason = "a test that meets the unexpected fails, in its helpers too"
+)]
+
+mod child;
+mod damage;
+mod disk;
+mod harness;
+mod kill;
+mod load;
+mod power;
