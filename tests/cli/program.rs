@@ -142,8 +142,7 @@ impl Server {
     /// What a command says that is given some input.
     pub(crate) fn feed(&self, arguments: &[&str], input: &str) -> Said {
         let mut command = self.command(arguments);
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         Said::of(child.wait_with_output().unwrap())
     }

@@ -90,7 +90,11 @@ fn mistakes_in_the_configuration_are_told_all_at_once() {
     for verb in ["check", "serve"] {
         let said = Said::of(binary(home.path()).arg(verb).output().unwrap());
         assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{said:#?}");
-        assert!(said.err.contains("antiphon.toml:1: default_profile: there is no profile `mian` (did you mean `main`?)"), "{}", said.err);
+        assert!(
+            said.err.contains("antiphon.toml:1: default_profile: there is no profile `mian` (did you mean `main`?)"),
+            "{}",
+            said.err
+        );
         assert!(said.err.contains("antiphon.toml:7: backends.a.chunk_chars: "), "{}", said.err);
     }
     let said = Said::of(binary(home.path()).args(["check", "--json"]).output().unwrap());

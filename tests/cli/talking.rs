@@ -33,10 +33,13 @@ fn a_conversation_is_captured_continued_forked_and_probed() {
 
     let inspected = server.json(&["inspect", &second.after("exchange")]);
     assert_eq!(inspected["exchange"]["parentExchangeId"], start.as_str());
-    let said: Vec<&Value> = inspected["messages"].as_array().unwrap().iter().map(|m| &m["parts"][0]["text"]["text"]).collect();
+    let said: Vec<&Value> =
+        inspected["messages"].as_array().unwrap().iter().map(|m| &m["parts"][0]["text"]["text"]).collect();
     assert_eq!(said, ["Be brief.", "hello there", "hello there", "and on", "and on"]);
     let told = server.run(["inspect", &start, "--history", "none"]);
-    for expected in ["origin", "executed", "setting", "canned-1", "\nsystem\n  Be brief.\n", "\nassistant\n  hello there\n"] {
+    for expected in
+        ["origin", "executed", "setting", "canned-1", "\nsystem\n  Be brief.\n", "\nassistant\n  hello there\n"]
+    {
         assert!(told.out.contains(expected), "{expected} is missing in {}", told.out);
     }
 }
@@ -54,7 +57,8 @@ fn the_graph_shows_where_histories_part() {
 
     let all = server.run(["log", "--graph"]).out;
     let lanes: Vec<&str> = all.lines().map(|line| line.trim_end_matches(|c: char| !"*|/".contains(c))).collect();
-    let shape: Vec<String> = lanes.iter().map(|line| line.chars().take_while(|c| "*|/ ".contains(*c)).collect()).collect();
+    let shape: Vec<String> =
+        lanes.iter().map(|line| line.chars().take_while(|c| "*|/ ".contains(*c)).collect()).collect();
     let shape: Vec<&str> = shape.iter().map(|line| line.trim_end()).collect();
     assert_eq!(shape[..7], ["*", "| *", "|/", "*", "*", "", "*"], "{all}");
     assert!(all.lines().next().unwrap().contains("(main)"), "{all}");
@@ -83,7 +87,8 @@ fn tool_calls_wait_for_their_results() {
     let asked = server.run(["capture", "what weather?", "--new-thread", "t", "--tools", tools.to_str().unwrap()]);
     assert_eq!(asked.out, "", "there is no text");
     assert!(asked.err.contains(r#"→ look({"where":"sea"})"#), "{}", asked.err);
-    let call = asked.err.lines().find(|line| line.starts_with('→')).unwrap().split_whitespace().last().unwrap().to_owned();
+    let call =
+        asked.err.lines().find(|line| line.starts_with('→')).unwrap().split_whitespace().last().unwrap().to_owned();
     let waiting = server.run(["log", "--thread", "t"]);
     assert!(waiting.err.contains("waits for results of look"), "{waiting:#?}");
     assert!(server.run(["threads"]).out.contains("waits for results"));

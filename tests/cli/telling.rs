@@ -33,7 +33,11 @@ fn wrong_fields_and_wrong_profiles_are_named() {
     assert!(profile.err.contains("PROFILE_UNKNOWN") && profile.err.contains("canned"), "{}", profile.err);
     assert!(profile.err.contains("next: antiphon catalog profiles"), "{}", profile.err);
     let provider = server.say(["capture", "break"]);
-    assert!(provider.err.contains("PROVIDER_REFUSED_REQUEST") && provider.err.contains("no such thing"), "{}", provider.err);
+    assert!(
+        provider.err.contains("PROVIDER_REFUSED_REQUEST") && provider.err.contains("no such thing"),
+        "{}",
+        provider.err
+    );
 }
 
 #[test]
@@ -93,7 +97,8 @@ fn a_reader_that_has_enough_ends_it_quietly() {
         .collect();
     let recorded = server.feed(&["record", "--new-thread", "long"], &format!("[{}]", messages.join(",")));
     assert_eq!(recorded.code, Some(0), "{}", recorded.err);
-    let mut child = server.command(["log", "--thread", "long"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        server.command(["log", "--thread", "long"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // The reader is gone before anything is written.
     drop(child.stdout.take());
     let said = Said::of(child.wait_with_output().unwrap());

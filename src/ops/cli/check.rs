@@ -33,7 +33,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         let catalog = engine.catalog();
         let summary = serde_json::json!({
             "problems": [],
-            "notes": [&settings.said[..], &notes].concat(),
+            "notes": ([&settings.said[..], &notes].concat()),
             "profiles": catalog.profiles.keys().collect::<Vec<_>>(),
             "backends": engine.backends().into_iter().map(|backend| backend.id).collect::<Vec<_>>(),
             "prompts": catalog.prompts.keys().collect::<Vec<_>>(),
