@@ -178,7 +178,7 @@ fn results_become_one_tool_message() {
         interrupted: false,
     };
     let read = |results| {
-        let results = pb::ToolResults { results, run_id: String::new(), on_disconnect: 1 };
+        let results = pb::ToolResults { results, run_id: String::new(), on_disconnect: 1, retry: false };
         whole(|at, problems| results_from_pb(results, &at.field("tool_results"), problems))
     };
     let results = read(vec![result("a"), result("b")]).unwrap();
