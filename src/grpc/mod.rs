@@ -60,6 +60,8 @@ pub fn routes(
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(pb::DESCRIPTOR)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+            // So that generic clients can show the details of errors.
+            .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
     };
     let exchanges = exchange::Exchanges::new(Arc::clone(app));
     Ok(Routes::new(health)
