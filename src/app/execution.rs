@@ -3,39 +3,30 @@
 
 use std::sync::Arc;
 
-use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{ExchangeId, Namespace, RunId};
 use crate::domain::message::Message;
-use crate::domain::pairing;
 use crate::domain::run::{AttemptKind, Observation, Run, State, Step};
 use crate::domain::settings::Warning;
 use crate::domain::thread::{Expected, Head};
 use crate::engine::backend::Delta;
-use crate::engine::{Context, Events, Executed, Execution, Permit, Plan};
+use crate::engine::{Events, Executed, Execution, Permit, Plan};
 use crate::store::ledger::{Changes, Lost, Token};
 
-use super::base::{Parent, Start, StartThread, head_moved, unanswered};
+use super::base::{Start, StartThread, head_moved};
 use super::flight::{Entered, Event, Flight, Watcher};
 use super::replay::{Stored, conflict};
 use super::turn::{Base, Input, Outcome, Turn};
 use super::{App, Caller, store_fault};
 
 mod completion;
+mod preparation;
+
+use preparation::Prepared;
+pub(super) use preparation::pairing_refused;
 
 /// How often a claim is tried again when a thread without an expected head moved in between.
 const CLAIM_TRIES: usize = 8;
-
-/// A turn with all that was decided before its claim.
-struct Prepared {
-    start: Start,
-    plan: Plan,
-    history: Vec<Message>,
-    /// The run on record that is opened again or goes on.
-    opens: Option<(Run, Token)>,
-    /// The exchange whose calls it answers, when it goes on with a run.
-    calling: Option<ExchangeId>,
-}
 
 /// A run that was claimed.
 struct Claimed {
@@ -79,56 +70,6 @@ impl App {
                 Ok(watcher)
             }
         }
-    }
-
-    /// The run of a turn: one that waits for these results, or the caller's, or a new one.
-    async fn identify(&self, namespace: &Namespace, turn: &Turn) -> Result<(Option<ExchangeId>, RunId), Fault> {
-        let own = || turn.run_id.clone().unwrap_or_else(|| self.new_run_id());
-        let Input::Results(_) = &turn.input else {
-            return Ok((None, own()));
-        };
-        let calling = match &turn.base {
-            Base::Exchange(id) => Some(self.parent(namespace, *id).await?.exchange),
-            Base::Thread(at) => {
-                let (_, head, _) = self.read_thread(namespace, &at.id).await?;
-                if let Some(step) = self.answered_step(namespace, &head, turn).await? {
-                    return Ok(step);
-                }
-                self.pending(namespace, &head).await?.map(|(_, exchange, _)| exchange)
-            }
-            Base::Root | Base::NewThread(_) | Base::EmptyThread(_) | Base::Uncaptured(_) | Base::Fork(_) => None,
-        };
-        let Some(calling) = calling else {
-            return Ok((None, own()));
-        };
-        let Some(run_id) = calling.run_id.clone().filter(|run| turn.run_id.as_ref().is_none_or(|asked| asked == run))
-        else {
-            return Ok((None, own()));
-        };
-        let run = self.ledger.run(namespace, &run_id).await.map_err(store_fault)?;
-        let goes_on = run.is_some_and(|(run, _)| {
-            run.steps.iter().any(|step| step.calling == calling.id)
-                || (run.state == State::PendingTools && run.exchange == Some(calling.id))
-        });
-        Ok(if goes_on { (Some(calling.id), run_id) } else { (None, own()) })
-    }
-
-    /// A step of a thread's last runs that had exactly these results: the call is a repetition.
-    async fn answered_step(
-        &self,
-        namespace: &Namespace,
-        head: &Head,
-        turn: &Turn,
-    ) -> Result<Option<(Option<ExchangeId>, RunId)>, Fault> {
-        for run_id in head.active_run.iter().chain(&head.run_id) {
-            let Some((run, _)) = self.ledger.run(namespace, run_id).await.map_err(store_fault)? else {
-                continue;
-            };
-            if let Some(step) = run.steps.iter().find(|step| step.fingerprint == turn.fingerprint) {
-                return Ok(Some((Some(step.calling), run_id.clone())));
-            }
-        }
-        Ok(None)
     }
 
     async fn fly(
@@ -186,145 +127,6 @@ impl App {
             Ok(()) => Ok(Outcome { replayed: false, ..self.stored(namespace, run, None).await? }),
             Err(_) => Err(changed_meanwhile()),
         }
-    }
-
-    /// Everything that can be decided before admission, so that what is refused leaves the id free.
-    async fn prepare(
-        &self,
-        caller: &Caller,
-        turn: &Turn,
-        run_id: &RunId,
-        opens: Option<(Run, Token)>,
-        calling: Option<ExchangeId>,
-    ) -> Result<Prepared, Fault> {
-        let namespace = &caller.namespace;
-        let start = match calling {
-            Some(calling) => {
-                self.start_step(namespace, turn, run_id, calling, opens.as_ref().map(|(run, _)| run)).await?
-            }
-            None => self.resolve_base(namespace, turn, run_id).await?,
-        };
-        let mut plan = self.plan(namespace, turn, &start).await?;
-        if turn.capture && turn.run_id.is_none() && calling.is_none() {
-            // A person's answer comes late, to a run that its caller must be able to name (S3-28).
-            if let Some(tool) = plan.offer.offered.tools.iter().find(|tool| tool.requires_human) {
-                let message = format!(
-                    "tool `{}` needs a person: give the request a `run_id`, so that the answer finds it",
-                    tool.name
-                );
-                return Err(Fault::new(Reason::RunIdRequired, message).with("tool", &tool.name));
-            }
-        }
-        let mut own = Vec::new();
-        own.extend(start.interruption.clone());
-        own.append(&mut plan.messages);
-        let paired = pairing::pair(&start.open_calls(), own, || self.new_call_id())
-            .map_err(|error| pairing_fault(&error, turn, &start))?;
-        if !paired.open.is_empty()
-            || paired.messages.last().is_some_and(|last| last.role == crate::domain::message::Role::Assistant)
-        {
-            return Err(Fault::field(
-                "request.messages",
-                "must not end with an assistant message: Record stores answers",
-            ));
-        }
-        plan.messages = paired.messages;
-        let history = match &start.parent {
-            Some(parent) => self.history_of(namespace, parent).await?,
-            None => Vec::new(),
-        };
-        Ok(Prepared { start, plan, history, opens, calling })
-    }
-
-    async fn start_step(
-        &self,
-        namespace: &Namespace,
-        turn: &Turn,
-        run_id: &RunId,
-        calling: ExchangeId,
-        run: Option<&Run>,
-    ) -> Result<Start, Fault> {
-        let parent = self.parent(namespace, calling).await?;
-        let mut start = Start {
-            parent: Some(parent),
-            prefix: None,
-            thread: None,
-            interruption: None,
-            given_up: None,
-            occupied: None,
-        };
-        if let Some(id) = run.and_then(|run| run.thread_id.as_ref()) {
-            start.occupied = Some(self.flights.occupy(namespace, id, run_id).map_err(|busy| {
-                let message = format!("thread `{id}` is busy with run `{busy}`: wait for it, or cancel it");
-                Fault::new(Reason::ThreadBusy, message).with("thread_id", id).with("active_run_id", busy)
-            })?);
-            let (thread, head, token) = self.read_thread(namespace, id).await?;
-            if let Base::Thread(at) = &turn.base
-                && !at.expected.holds(head.exchange)
-            {
-                return Err(head_moved(id, at.expected, &head));
-            }
-            // A newer run may have gone on from the head since; then the thread is no longer this run's to move.
-            if head.active_run.as_ref() == Some(run_id) {
-                start.thread = Some(StartThread::Move(thread, head, token));
-            }
-        }
-        Ok(start)
-    }
-
-    async fn plan(&self, namespace: &Namespace, turn: &Turn, start: &Start) -> Result<Plan, Fault> {
-        match &turn.input {
-            Input::Request(asked) => {
-                let inherited = match (&start.parent, &start.prefix) {
-                    (_, Some(prefix)) => Some(prefix.tools.clone()),
-                    (Some(parent), None) => {
-                        Some(self.ledger.tool_set(namespace, parent.exchange.standing).await.map_err(store_fault)?)
-                    }
-                    (None, None) => None,
-                };
-                let context = Context {
-                    thread: start.thread.as_ref().map(|thread| thread.thread().defaults.clone()),
-                    inherited_tools: inherited,
-                    at_root: start.parent.is_none(),
-                };
-                self.engine.resolve((**asked).clone(), context)
-            }
-            Input::Results(results) => {
-                let calling = match &start.parent {
-                    Some(parent) if parent.exchange.is_pending() => &parent.exchange,
-                    Some(parent) => return Err(nothing_pending(Some(parent.exchange.id))),
-                    None => return Err(nothing_pending(None)),
-                };
-                let calling = self.detailed(namespace, calling.clone()).await?;
-                let offer = crate::domain::tool::Offer { offered: calling.offered, standing: calling.standing };
-                self.engine.resume(calling.exchange.settings, offer, vec![results.clone()])
-            }
-        }
-    }
-
-    /// The whole history that ends with an exchange.
-    pub(super) async fn history_of(&self, namespace: &Namespace, parent: &Parent) -> Result<Vec<Message>, Fault> {
-        let max = self.limits.max_history_exchanges;
-        if parent.exchange.depth >= max {
-            let message = format!(
-                "the history has {} exchanges, the limit is {max}: start a new one with a summary",
-                parent.exchange.depth
-            );
-            return Err(Fault::new(Reason::LimitExceeded, message)
-                .with("limit", "max_history_exchanges")
-                .with("max", max)
-                .with("value", parent.exchange.depth));
-        }
-        let exchanges = match parent.place {
-            Some(place) => self.ledger.history(namespace, place).await.map_err(store_fault)?,
-            None => vec![parent.exchange.clone()],
-        };
-        let mut messages = Vec::new();
-        for exchange in exchanges {
-            messages.extend(exchange.messages);
-            messages.push(exchange.assistant);
-        }
-        Ok(messages)
     }
 
     /// The one durable write before the provider is called. Absent when a thread moved and the caller expected no certain head.
@@ -538,35 +340,4 @@ pub(super) fn cancelled(run_id: &RunId) -> Fault {
 
 fn changed_meanwhile() -> Fault {
     Fault::new(Reason::HeadMoved, "the run was changed by another call in the meantime: look at it and call again")
-}
-
-fn nothing_pending(exchange: Option<ExchangeId>) -> Fault {
-    let message = "no tool call waits for results here: send a request instead";
-    let fault = Fault::new(Reason::NoPendingToolCalls, message);
-    match exchange {
-        Some(id) => fault.with("exchange_id", id),
-        None => fault,
-    }
-}
-
-fn pairing_fault(error: &pairing::Error, turn: &Turn, start: &Start) -> Fault {
-    let parent = start.parent.as_ref().map(|parent| &parent.exchange);
-    pairing_refused(error, parent, matches!(turn.input, Input::Results(_)))
-}
-
-/// Calls and results do not fit.
-pub(super) fn pairing_refused(error: &pairing::Error, parent: Option<&Exchange>, results: bool) -> Fault {
-    if let (pairing::Error::Unanswered { index: 0, .. }, false, Some(parent)) = (error, results, parent) {
-        return unanswered(parent);
-    }
-    let fault = Fault::new(Reason::ToolResultsMismatch, format!("{error}: answer each call exactly once"));
-    let field = if results { "tool_results.results" } else { "request.messages" };
-    let fault = fault.at(field, error.to_string());
-    match error {
-        pairing::Error::Unanswered { call_ids, .. } => fault.with("missing", super::join(call_ids)),
-        pairing::Error::Unknown { call_id, .. } => fault.with("unknown", call_id),
-        pairing::Error::Duplicate { call_id, .. } | pairing::Error::SharedId { call_id, .. } => {
-            fault.with("duplicate", call_id)
-        }
-    }
 }

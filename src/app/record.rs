@@ -3,25 +3,26 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::content::Hasher;
-use crate::domain::exchange::{Exchange, Origin};
+use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
-use crate::domain::graph::{self, Segment};
-use crate::domain::id::{CallId, ExchangeId, Hash, Namespace, RunId};
+use crate::domain::graph;
+use crate::domain::id::{ExchangeId, Hash, Namespace, RunId};
 use crate::domain::message::Message;
 use crate::domain::pairing;
-use crate::domain::run::{Run, State, StopReason};
-use crate::domain::settings::Validation;
 use crate::domain::thread::{Expected, Head, NewThread, Thread};
-use crate::domain::tool::ToolSet;
 use crate::domain::transcript::{self, Cut};
-use crate::domain::usage::Usage;
 use crate::store::ledger::{Changes, Lost, Token};
 
-use super::base::{Parent, empty_thread, head_moved, responder};
+use super::base::{Parent, empty_thread, head_moved};
 use super::thread::Repeatable;
 use super::turn::{Facts, ThreadRef, ThreadState};
 use super::{App, Caller, store_fault};
+
+mod added;
+mod known;
+
+use added::New;
+use known::{Known, hashes};
 
 /// A transcript to store.
 #[derive(Clone)]
@@ -91,14 +92,6 @@ const TRIES: usize = 8;
 struct Cuts {
     cuts: Vec<Cut>,
     hashes: Vec<Hash>,
-}
-
-/// The stored part of a transcript.
-struct Known {
-    /// The exchange before the first new one.
-    last: Option<Parent>,
-    /// The matched exchanges.
-    matched: Vec<Exchange>,
 }
 
 impl App {
@@ -280,174 +273,6 @@ impl App {
         Ok(Some(self.parent(namespace, id).await?))
     }
 
-    /// Finds the longest stored prefix: a cut is stored exactly when those before it are, so the search halves.
-    async fn known(
-        &self,
-        namespace: &Namespace,
-        start: Option<Parent>,
-        cuts: &Cuts,
-        head: Option<&Head>,
-    ) -> Result<Known, Fault> {
-        let on_thread = match head {
-            Some(head) => self.head_path(namespace, head).await?.unwrap_or_default(),
-            None => Vec::new(),
-        };
-        let (mut low, mut high) = (0, cuts.hashes.len());
-        let mut found = None;
-        while low < high {
-            let middle = low + (high - low).div_ceil(2);
-            let hash = cuts.hashes.get(middle - 1);
-            let candidate = match hash {
-                Some(hash) => self.stored_as(namespace, hash, start.as_ref(), &on_thread).await?,
-                None => None,
-            };
-            match candidate {
-                Some(candidate) => {
-                    found = Some(candidate);
-                    low = middle;
-                }
-                None => high = middle - 1,
-            }
-        }
-        let Some((last, path)) = found else {
-            return Ok(Known { last: start, matched: Vec::new() });
-        };
-        let from = start.as_ref().map_or(1, |parent| parent.exchange.depth.saturating_add(1));
-        let mut matched = Vec::with_capacity(low);
-        let mut depth = from;
-        while matched.len() < low {
-            let page = self
-                .ledger
-                .exchanges(namespace, &path, depth, low - matched.len(), usize::MAX)
-                .await
-                .map_err(store_fault)?;
-            if page.is_empty() {
-                return Err(Fault::new(Reason::StoreCorrupt, "a stored path has gaps: run `antiphon verify`"));
-            }
-            depth = depth.saturating_add(page.len() as u64);
-            matched.extend(page);
-        }
-        Ok(Known { last: Some(last), matched })
-    }
-
-    /// The stored exchange of a content hash that continues `start`: the one on the thread's path, else the oldest.
-    async fn stored_as(
-        &self,
-        namespace: &Namespace,
-        hash: &Hash,
-        start: Option<&Parent>,
-        on_thread: &[Segment],
-    ) -> Result<Option<(Parent, Vec<Segment>)>, Fault> {
-        let mut oldest = None;
-        for id in self.ledger.with_content(namespace, hash).await.map_err(store_fault)? {
-            let parent = self.parent(namespace, id).await?;
-            let Some(place) = parent.place else { continue };
-            let path = self.ledger.path(namespace, place).await.map_err(store_fault)?;
-            if !continues(&path, start) {
-                continue;
-            }
-            if graph::contains(on_thread, place) {
-                return Ok(Some((parent, path)));
-            }
-            oldest.get_or_insert((parent, path));
-        }
-        Ok(oldest)
-    }
-
-    async fn new_exchanges(
-        &self,
-        namespace: &Namespace,
-        transcript: &Transcript,
-        cuts: &Cuts,
-        messages: Vec<Message>,
-        known: &Known,
-    ) -> Result<New, Fault> {
-        let mut new = New::default();
-        let mut messages: Vec<Option<Message>> = messages.into_iter().map(Some).collect();
-        let mut take = |index: usize| messages.get_mut(index).and_then(Option::take);
-        // Results in the transcript name the transcript's calls; where those are stored, the stored ones are meant.
-        let mut rename = renamed(known, cuts, &mut take);
-        let mut previous = known.last.as_ref().map(|parent| parent.exchange.clone());
-        for (cut, hash) in cuts.cuts.iter().zip(&cuts.hashes).skip(known.matched.len()) {
-            let mut own: Vec<Message> = cut.messages.clone().filter_map(&mut take).collect();
-            rename_results(&mut own, &rename);
-            rename.clear();
-            let Some(assistant) = take(cut.assistant) else {
-                return Err(Fault::new(Reason::Internal, "an answer of a transcript was used twice"));
-            };
-            let facts = transcript.facts.get(&cut.assistant).cloned().unwrap_or_default();
-            let run_id = new.run_for(previous.as_ref(), &facts, || self.new_run_id());
-            let standing = match (&facts.tools, &previous) {
-                (Some(tools), _) => tools.hash(),
-                (None, Some(previous)) => previous.standing,
-                (None, None) => None,
-            };
-            new.tools.extend(facts.tools.clone());
-            let exchange =
-                self.recorded(previous.as_ref(), own, assistant, *hash, run_id, &facts, standing, transcript);
-            new.add(exchange.clone(), self.clock.now(), transcript);
-            previous = Some(exchange);
-        }
-        for run in &new.runs {
-            if self.flights.find(namespace, &run.id).is_some() {
-                let message = format!("run id `{}` is at work with another request: take a new one", run.id);
-                return Err(Fault::new(Reason::RunIdConflict, message).with("run_id", &run.id));
-            }
-        }
-        Ok(new)
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "each is one part of the record that is put together here")]
-    fn recorded(
-        &self,
-        previous: Option<&Exchange>,
-        messages: Vec<Message>,
-        assistant: Message,
-        content_hash: Hash,
-        run_id: RunId,
-        facts: &Facts,
-        standing: Option<Hash>,
-        transcript: &Transcript,
-    ) -> Exchange {
-        let pending = assistant.tool_calls().next().is_some();
-        let same_run = previous.filter(|previous| previous.run_id.as_ref() == Some(&run_id));
-        let (continues, continues_run) = match (same_run, previous) {
-            (Some(same), _) => (same.continues, same.continues_run.clone()),
-            (None, Some(previous)) => (Some(previous.id), previous.run_id.clone()),
-            (None, None) => (None, None),
-        };
-        Exchange {
-            id: self.new_exchange_id(),
-            parent: previous.map(|previous| previous.id),
-            continues,
-            continues_run,
-            run_id: Some(run_id),
-            depth: previous.map_or(1, |previous| previous.depth.saturating_add(1)),
-            turn: previous.map_or(1, Exchange::next_turn),
-            thread_id: match &transcript.thread {
-                Some(TranscriptThread::Existing(at)) => Some(at.id.clone()),
-                Some(TranscriptThread::New(new)) => new.id.clone(),
-                None => None,
-            },
-            origin: Origin::Recorded,
-            stop_reason: facts.stop_reason.unwrap_or(if pending { StopReason::ToolCalls } else { StopReason::Stop }),
-            stop_reason_raw: String::new(),
-            offered: facts.tools.as_ref().and_then(ToolSet::hash),
-            standing,
-            settings: Vec::new(),
-            validation: Validation::default(),
-            usage: facts.usage.clone().map_or_else(Usage::default, |usage| Usage { reported: true, ..usage }),
-            observations: Vec::new(),
-            warnings: Vec::new(),
-            responder: responder(facts),
-            content_hash,
-            labels: transcript.labels.clone(),
-            created_at: self.clock.now(),
-            messages,
-            assistant,
-        }
-    }
-
     /// Moves or makes the transcript's thread; gives it as it will be, and whether that is a change.
     async fn move_thread(
         &self,
@@ -515,102 +340,6 @@ impl App {
             thread.id
         );
         Err(Fault::new(Reason::ThreadDiverged, message).with("thread_id", &thread.id).with("head_exchange_id", id))
-    }
-}
-
-/// What a record adds.
-#[derive(Default)]
-struct New {
-    exchanges: Vec<Exchange>,
-    runs: Vec<Run>,
-    tools: Vec<ToolSet>,
-}
-
-impl New {
-    /// Exchanges that tool results join are one run.
-    fn run_for(&self, previous: Option<&Exchange>, facts: &Facts, fresh: impl FnOnce() -> RunId) -> RunId {
-        match (self.runs.last(), previous) {
-            (Some(run), Some(previous)) if previous.is_pending() => run.id.clone(),
-            _ => facts.run_id.clone().unwrap_or_else(fresh),
-        }
-    }
-
-    fn add(&mut self, exchange: Exchange, now: crate::domain::id::Moment, transcript: &Transcript) {
-        if let Some(run) = self.runs.last_mut().filter(|run| Some(&run.id) == exchange.run_id.as_ref()) {
-            run.exchange = Some(exchange.id);
-            run.exchange_count = run.exchange_count.saturating_add(1);
-            run.stop_reason = Some(exchange.stop_reason);
-        } else if let Some(id) = &exchange.run_id {
-            self.runs.push(Run {
-                id: id.clone(),
-                state: State::Completed,
-                captured: true,
-                exchange: Some(exchange.id),
-                exchange_count: 1,
-                from: exchange.continues,
-                thread_id: exchange.thread_id.clone(),
-                attempt: 1,
-                fingerprint: exchange.content_hash,
-                steps: Vec::new(),
-                owner: String::new(),
-                observations: Vec::new(),
-                failure: None,
-                stop_reason: Some(exchange.stop_reason),
-                labels: transcript.labels.clone(),
-                created_at: now,
-                updated_at: now,
-            });
-        }
-        self.exchanges.push(exchange);
-    }
-}
-
-fn continues(path: &[Segment], start: Option<&Parent>) -> bool {
-    match start {
-        None => true,
-        Some(Parent { place: Some(place), .. }) => graph::contains(path, *place),
-        Some(Parent { place: None, .. }) => false,
-    }
-}
-
-fn hashes(namespace: &Namespace, start: Option<&Parent>, cuts: &[Cut], messages: &[Message]) -> Vec<Hash> {
-    let hasher = Hasher::new(namespace);
-    let mut parent = start.map(|start| start.exchange.content_hash);
-    let mut open: Vec<CallId> =
-        start.iter().flat_map(|start| start.exchange.assistant.tool_calls()).map(|call| call.call_id.clone()).collect();
-    let mut hashes = Vec::with_capacity(cuts.len());
-    for cut in cuts {
-        let (Some(own), Some(assistant)) = (messages.get(cut.messages.clone()), messages.get(cut.assistant)) else {
-            continue;
-        };
-        let hash = hasher.exchange(parent.as_ref(), &open, own, assistant);
-        open = assistant.tool_calls().map(|call| call.call_id.clone()).collect();
-        parent = Some(hash);
-        hashes.push(hash);
-    }
-    hashes
-}
-
-/// Which ids of the transcript's calls stand for which stored ones, at the seam between what is stored and what is new.
-fn renamed(known: &Known, cuts: &Cuts, take: &mut impl FnMut(usize) -> Option<Message>) -> Vec<(CallId, CallId)> {
-    let seam = known.matched.len().checked_sub(1).and_then(|index| cuts.cuts.get(index));
-    let (Some(cut), Some(stored)) = (seam, known.matched.last()) else {
-        return Vec::new();
-    };
-    let Some(assistant) = take(cut.assistant) else {
-        return Vec::new();
-    };
-    let pairs = assistant.tool_calls().zip(stored.assistant.tool_calls());
-    pairs.map(|(given, stored)| (given.call_id.clone(), stored.call_id.clone())).collect()
-}
-
-fn rename_results(messages: &mut [Message], names: &[(CallId, CallId)]) {
-    for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
-        if let crate::domain::message::Kind::ToolResult(result) = &mut part.kind
-            && let Some((_, stored)) = names.iter().find(|(given, _)| *given == result.call_id)
-        {
-            result.call_id = stored.clone();
-        }
     }
 }
 
