@@ -17,7 +17,8 @@ fn plain(line: &str) -> String {
     let mut rest = line;
     while let Some(at) = rest.find(|c: char| c.is_ascii_alphanumeric()) {
         let (before, from) = rest.split_at(at);
-        let end = from.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | ':' | '.')).unwrap_or(from.len());
+        let end =
+            from.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | ':' | '.')).unwrap_or(from.len());
         let (word, after) = from.split_at(end);
         out.push_str(before);
         out.push_str(if changes(word) { "*" } else { word });
@@ -67,8 +68,10 @@ fn script(blocks: &[Block], folder: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_call_of_the_readme_prints_what_the_readme_shows() {
     let server = Running::start(read("examples/scripted.toml")).await;
-    let blocks: Vec<Block> =
-        blocks(&read("README.md")).into_iter().filter(|block| block.language == "sh" && block.text.contains(DOCUMENTED)).collect();
+    let blocks: Vec<Block> = blocks(&read("README.md"))
+        .into_iter()
+        .filter(|block| block.language == "sh" && block.text.contains(DOCUMENTED))
+        .collect();
     assert!(blocks.len() >= 10, "the README shows {} calls only", blocks.len());
     let folder = server.folder();
     let folder = folder.to_str().unwrap();
