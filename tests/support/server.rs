@@ -90,7 +90,9 @@ impl Running {
         let (ready, is_ready) = oneshot::channel::<()>();
         let served = tokio::spawn(server.run(
             listener,
-            move || drop(ready.send(())),
+            move || {
+                ready.send(()).ok();
+            },
             async move {
                 stopped.await.ok();
             },
@@ -103,7 +105,7 @@ impl Running {
     /// Stops it as SIGTERM does, and waits until it has.
     pub(crate) async fn stop(&mut self) {
         if let Some(stop) = self.stop.take() {
-            drop(stop.send(()));
+            stop.send(()).ok();
         }
         if let Some(served) = self.served.take() {
             within("the server to stop", served).await.expect("the server does not panic").expect("it stops well");
