@@ -88,13 +88,9 @@ impl Running {
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();
         let (ready, is_ready) = oneshot::channel::<()>();
-        let served = tokio::spawn(server.run(
-            listener,
-            move || drop(ready.send(())),
-            async move {
-                stopped.await.ok();
-            },
-        ));
+        let served = tokio::spawn(server.run(listener, move || drop(ready.send(())), async move {
+            stopped.await.ok();
+        }));
         within("the server to be ready", is_ready).await.expect("the server starts");
         let channel = Channel::from_shared(format!("http://{address}")).expect("an address").connect_lazy();
         Self { address, channel, stop: Some(stop), served: Some(served), config, folder }
