@@ -7,26 +7,31 @@ use serde_json::Value;
 
 use crate::program::Server;
 
+/// What the server answers where no rule does.
+fn echo(text: &str, message: usize) -> String {
+    format!("You said: {text} (message {message} of the history)\n")
+}
+
 #[test]
 fn a_conversation_is_captured_continued_forked_and_probed() {
     let server = Server::start();
     let first = server.run(["capture", "--system", "Be brief.", "hello there"]);
-    assert_eq!(first.out, "hello there\n", "a pipe gets the answer and nothing more");
+    assert_eq!(first.out, echo("hello there", 2), "a pipe gets the answer and nothing more");
     let start = first.after("exchange");
     assert!(first.err.contains(&format!("next: antiphon continue {start}")), "{}", first.err);
 
     let second = server.run(["continue", &start, "and on"]);
-    assert_eq!(second.out, "and on\n");
+    assert_eq!(second.out, echo("and on", 4));
 
     let forked = server.run(["fork", &start, "another way", "--id", "side", "--name", "Side", "--label", "kind=test"]);
-    assert_eq!(forked.out, "another way\n");
+    assert_eq!(forked.out, echo("another way", 4));
     assert!(forked.err.contains("thread side turn 2"), "{}", forked.err);
     let bare = server.run(["fork", "--thread", "side", "--after-turn", "1", "--id", "bare"]);
     assert_eq!(bare.out, "bare\n", "a script can take the id");
 
     let before = server.json(&["threads", "get", "side"]);
     let probed = server.run(["probe", "--thread", "side", "what if"]);
-    assert_eq!(probed.out, "what if\n");
+    assert_eq!(probed.out, echo("what if", 6));
     assert!(probed.err.contains("nothing was kept"), "{}", probed.err);
     assert_eq!(server.json(&["threads", "get", "side"]), before);
     assert_eq!(before["thread"]["labels"]["kind"], "test");
@@ -35,10 +40,11 @@ fn a_conversation_is_captured_continued_forked_and_probed() {
     assert_eq!(inspected["exchange"]["parentExchangeId"], start.as_str());
     let said: Vec<&Value> =
         inspected["messages"].as_array().unwrap().iter().map(|m| &m["parts"][0]["text"]["text"]).collect();
-    assert_eq!(said, ["Be brief.", "hello there", "hello there", "and on", "and on"]);
+    let (first, second) = (echo("hello there", 2), echo("and on", 4));
+    assert_eq!(said, ["Be brief.", "hello there", first.trim_end(), "and on", second.trim_end()]);
     let told = server.run(["inspect", &start, "--history", "none"]);
     for expected in
-        ["origin", "executed", "setting", "canned-1", "\nsystem\n  Be brief.\n", "\nassistant\n  hello there\n"]
+        ["origin", "executed", "setting", "canned-1", "\nsystem\n  Be brief.\n", "\nassistant\n  You said: hello there"]
     {
         assert!(told.out.contains(expected), "{expected} is missing in {}", told.out);
     }
@@ -126,7 +132,7 @@ fn a_command_with_a_run_id_can_be_repeated() {
     let server = Server::start();
     let first = server.run(["capture", "hello", "--run-id", "r1"]);
     let again = server.run(["capture", "hello", "--run-id", "r1"]);
-    assert_eq!((first.out.as_str(), again.out.as_str()), ("hello\n", "hello\n"));
+    assert_eq!((&first.out, &again.out), (&echo("hello", 1), &echo("hello", 1)));
     assert_eq!(first.after("exchange"), again.after("exchange"));
     assert!(again.err.contains("stored earlier"), "{}", again.err);
     let other = server.say(["capture", "something else", "--run-id", "r1"]);
@@ -136,8 +142,8 @@ fn a_command_with_a_run_id_can_be_repeated() {
 #[test]
 fn what_is_piped_in_is_said() {
     let server = Server::start();
-    assert_eq!(server.feed(&["capture"], "from a pipe\n").out, "from a pipe\n");
-    assert_eq!(server.feed(&["capture", "-"], "two\nlines\n").out, "two\nlines\n");
+    assert_eq!(server.feed(&["capture"], "from a pipe\n").out, echo("from a pipe", 1));
+    assert_eq!(server.feed(&["capture", "-"], "two\nlines\n").out, echo("two\nlines", 1));
     let empty = server.feed(&["capture"], "");
     assert_eq!(empty.code, Some(2), "{empty:#?}");
 }

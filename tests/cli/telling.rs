@@ -118,9 +118,14 @@ fn colours_are_for_terminals_or_for_who_asks() {
 #[test]
 fn a_deadline_ends_the_wait() {
     let server = Server::start();
-    let said = server.say(["--timeout", "300ms", "capture", "never", "--no-stream"]);
-    assert_eq!(said.code, Some(1), "{said:#?}");
-    assert!(said.err.contains("DEADLINE"), "{}", said.err);
+    for how in ["--no-stream", "--finish"] {
+        let mut command = binary(server.home.path());
+        command.env("ANTIPHON_SERVER", &server.url).args(["--timeout", "300ms", "capture", "never", how]);
+        let said = Said::of(command.output().unwrap());
+        assert_eq!(said.code, Some(1), "{said:#?}");
+        let told = ["DEADLINE", "no whole answer within 300ms"].iter().any(|word| said.err.contains(word));
+        assert!(told, "{}", said.err);
+    }
 }
 
 #[test]

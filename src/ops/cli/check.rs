@@ -7,6 +7,7 @@ use super::Context;
 use super::failure::Failure;
 use super::serve::{refused, settings};
 use super::terminal::Style;
+use super::words;
 use crate::domain::source::{Clock, Ids};
 use crate::engine::Engine;
 use crate::ops::app::{self, Engineered};
@@ -57,7 +58,7 @@ fn summary(engine: &Engine) -> String {
         Some(id) => format!("default profile {id}"),
         None => "no default profile".to_owned(),
     };
-    let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let count = |count: usize, what: &str| words::count(u64::try_from(count).unwrap_or(u64::MAX), what);
     [
         count(catalog.profiles.len(), "profile"),
         count(engine.backends().len(), "backend"),

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tonic::{Code, Status};
@@ -27,6 +28,9 @@ pub(crate) enum Failure {
         /// What the connection said.
         cause: String,
     },
+    /// The time that was given is over.
+    #[error("there was no whole answer within {}", humantime::format_duration(*.0))]
+    TimedOut(Duration),
     /// Something on this machine went wrong.
     #[error("{message}")]
     Here {
@@ -134,7 +138,7 @@ impl Failure {
             Self::ReaderGone => 0,
             Self::Parsed(code) => *code,
             Self::Usage(_) => 2,
-            Self::Refused(_) | Self::Unreachable { .. } | Self::Here { .. } | Self::Said => 1,
+            Self::Refused(_) | Self::Unreachable { .. } | Self::TimedOut(_) | Self::Here { .. } | Self::Said => 1,
         }
     }
 
@@ -151,7 +155,9 @@ impl Failure {
         if let Self::Refused(refusal) = self {
             lines.extend(details(refusal, terminal));
         }
-        let next = self.next().map(|next| terminal.typed(&next));
+        // Only who asked a server that was named has to name it again.
+        let is_remote = matches!(self, Self::Refused(_));
+        let next = self.next().map(|next| if is_remote { terminal.typed(&next) } else { next });
         lines.extend(next.map(|next| format!("{} {next}", terminal.paint_err(Style::Name, "next:"))));
         terminal.note(&lines.join("\n"))
     }
@@ -169,6 +175,7 @@ impl Failure {
                 Some("start one with `antiphon serve`, or name another with --server URL or ANTIPHON_SERVER".to_owned())
             }
             Self::Here { remedy, .. } => Some(remedy.clone()).filter(|remedy| !remedy.is_empty()),
+            Self::TimedOut(_) => Some("give it longer with --timeout, and repeat it with the same --run-id".to_owned()),
             Self::Usage(_) => Some("--help tells what can be typed".to_owned()),
             Self::Said | Self::Parsed(_) | Self::ReaderGone => None,
         }
@@ -199,6 +206,10 @@ impl Failure {
                 put("reason", json!("UNREACHABLE"));
                 put("server", json!(server));
             }
+            Self::TimedOut(_) => {
+                put("code", json!("DEADLINE_EXCEEDED"));
+                put("reason", json!("DEADLINE"));
+            }
             Self::Usage(_) => {
                 put("reason", json!("USAGE"));
             }
@@ -227,11 +238,7 @@ fn details(refusal: &Refusal, terminal: &Terminal) -> Vec<String> {
         lines.push(format!("  {} {}", dim(key), super::terminal::harmless(value)));
     }
     if let Some(delay) = refusal.retry_after_ms {
-        lines.push(format!(
-            "  {} {}",
-            dim("retry after"),
-            humantime::format_duration(std::time::Duration::from_millis(delay))
-        ));
+        lines.push(format!("  {} {}", dim("retry after"), humantime::format_duration(Duration::from_millis(delay))));
     }
     if !refusal.request_id.is_empty() {
         lines.push(dim(&format!("  request {}", refusal.request_id)));
@@ -264,8 +271,6 @@ pub(crate) fn code_word(code: Code) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use tonic_types::{ErrorDetails, StatusExt};
 
     use super::*;

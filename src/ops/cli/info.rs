@@ -1,5 +1,7 @@
 //! `antiphon info`: what the server is and how it is. It must not know how it is shown elsewhere.
 
+use std::collections::BTreeMap;
+
 use super::Context;
 use super::failure::Failure;
 use super::table::Table;
@@ -40,18 +42,32 @@ fn facts(info: &pb::ServerInfo) -> Table {
         table.fact("", &store.health_reason);
     }
     if let Some(counts) = info.configured {
-        let text = format!(
-            "{} profiles, {} backends, {} prompts, {} contracts",
-            counts.profiles, counts.backends, counts.prompts, counts.contracts
-        );
-        table.fact("configured", text);
+        let counts = [
+            words::count(counts.profiles.into(), "profile"),
+            words::count(counts.backends.into(), "backend"),
+            words::count(counts.prompts.into(), "prompt"),
+            words::count(counts.contracts.into(), "contract"),
+        ];
+        table.fact("configured", counts.join(", "));
     }
     for limit in &info.limits {
         // The name ends with its unit already.
         table.fact("limit", format!("{} = {}", limit.name, limit.value));
     }
-    table.fact("not yet", info.unimplemented_features.join(", "));
+    for (service, features) in by_service(&info.unimplemented_features) {
+        table.fact("not yet", format!("{service}: {}", features.join(", ")));
+    }
     table
+}
+
+/// Features under the service, or whatever else stands before the dot.
+fn by_service(features: &[String]) -> BTreeMap<&str, Vec<&str>> {
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for feature in features {
+        let (group, name) = feature.split_once('.').unwrap_or(("fields", feature));
+        groups.entry(group).or_default().push(name);
+    }
+    groups
 }
 
 #[cfg(test)]
@@ -68,8 +84,14 @@ mod tests {
             ephemeral: true,
             ..Default::default()
         };
-        let info = pb::ServerInfo { version: "1".into(), store: Some(store), ..Default::default() };
+        let unimplemented_features = ["A.X", "A.Y", "lone"].map(str::to_owned).to_vec();
+        let info = pb::ServerInfo { store: Some(store), unimplemented_features, ..Default::default() };
         let lines = facts(&info).lines(&Terminal::for_test());
-        assert_eq!(lines, ["version  1", "store    sled format 1, writable, gone when the server stops"]);
+        let expected = [
+            "store    sled format 1, writable, gone when the server stops",
+            "not yet  A: X, Y",
+            "not yet  fields: lone",
+        ];
+        assert_eq!(lines, expected);
     }
 }

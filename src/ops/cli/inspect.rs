@@ -123,12 +123,11 @@ pub(super) fn attempt(observation: &pb::Observation) -> String {
     let kind = words::attempt_kind(observation.kind);
     let outcome = if observation.succeeded { "ok".to_owned() } else { observation.error_reason.clone() };
     let status = observation.http_status.map(|status| format!("HTTP {status}")).unwrap_or_default();
-    let took = words::api_duration(observation.duration.as_ref());
-    let first = words::api_duration(observation.first_byte.as_ref());
-    let first = if first.is_empty() { first } else { format!("first byte {first}") };
+    let named = |name: &str, text: String| if text.is_empty() { text } else { format!("{name} {text}") };
+    let took = named("took", words::api_duration(observation.duration.as_ref()));
+    let first = named("first byte", words::api_duration(observation.first_byte.as_ref()));
     let sent = format!("sent {}", words::bytes(observation.request_bytes));
-    let adapted = observation.adaptations.join(", ");
-    let adapted = if adapted.is_empty() { adapted } else { format!("adapted: {adapted}") };
+    let adapted = named("adapted:", observation.adaptations.join(", "));
     let place = format!("{} ({kind}) {} {}", observation.number, observation.backend_id, observation.model);
     let all = [place, outcome, status, sent, first, took, adapted];
     all.into_iter().filter(|fact| !fact.is_empty()).collect::<Vec<_>>().join(" · ")

@@ -45,10 +45,15 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     if arguments.graph {
         return graph(&arguments, context).await;
     }
-    let remote = context.remote().await?;
     let (turns, state) = match (arguments.exchanges.as_slice(), arguments.threads.as_slice()) {
-        ([exchange_id], []) => (Lineage::read(&remote, exchange_id).await?.turns(), String::new()),
-        ([], [thread_id]) => of_thread(&remote, thread_id).await?,
+        ([exchange_id], []) => {
+            let remote = context.remote().await?;
+            (Lineage::read(&remote, exchange_id).await?.turns(), String::new())
+        }
+        ([], [thread_id]) => {
+            let remote = context.remote().await?;
+            remote.within(of_thread(&remote, thread_id)).await?
+        }
         ([], []) => return Err(Failure::usage("name an EXCHANGE or a --thread, or draw all threads with --graph")),
         _ => return Err(Failure::usage("several histories are shown with --graph")),
     };

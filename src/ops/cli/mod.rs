@@ -63,7 +63,8 @@ struct Globals {
     #[arg(long, global = true)]
     json: bool,
     /// When to use colours; NO_COLOR is honoured
-    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", global = true)]
+    #[arg(long, value_name = "auto|always|never", value_enum, default_value = "auto", global = true)]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
     color: Colour,
     /// Give up after this time, such as 30s or 2m
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, global = true)]

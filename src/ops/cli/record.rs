@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::Context;
 use super::chat;
 use super::failure::Failure;
-use super::request::{document, pairs};
+use super::request::{document, pair, pairs};
 use super::table::Table;
 use super::terminal::Style;
 use crate::grpc::pb;
@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     #[arg(long, short = 'm', value_name = "NAME")]
     model: Option<String>,
     /// Label the runs and exchanges that are new
-    #[arg(long = "label", value_name = "KEY=VALUE")]
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = pair)]
     labels: Vec<String>,
     /// Make the command safe to repeat
     #[arg(long, value_name = "ID")]

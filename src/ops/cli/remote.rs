@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use tonic::transport::{Channel, Endpoint};
-use tonic::{IntoRequest, Request};
+use tonic::{Code, IntoRequest, Request};
 
 use super::failure::Failure;
 use crate::grpc::pb::admin_service_client::AdminServiceClient;
@@ -76,11 +76,12 @@ impl Remote {
         let Some(timeout) = self.timeout else { return work.await };
         // A second more than the server has, so that its own answer about the deadline comes first.
         match tokio::time::timeout(timeout + Duration::from_secs(1), work).await {
+            // The transport's own word for it, which comes first when the server is slower to say so.
+            Ok(Err(Failure::Refused(refusal))) if refusal.code == Code::Cancelled && refusal.reason.is_empty() => {
+                Err(Failure::TimedOut(timeout))
+            }
             Ok(result) => result,
-            Err(_) => Err(Failure::here(
-                format!("no whole answer within {}", humantime::format_duration(timeout)),
-                "give it longer with --timeout",
-            )),
+            Err(_) => Err(Failure::TimedOut(timeout)),
         }
     }
 }

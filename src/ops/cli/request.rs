@@ -18,7 +18,7 @@ pub(crate) struct RequestOptions {
     #[arg(long, value_name = "ID")]
     pub(crate) prompt: Option<String>,
     /// A variable of the prompt: NAME=TEXT, or NAME:=JSON
-    #[arg(long = "var", value_name = "NAME=VALUE", requires = "prompt")]
+    #[arg(long = "var", value_name = "NAME=VALUE", requires = "prompt", value_parser = pair)]
     pub(crate) vars: Vec<String>,
     /// The profile: a backend, a model and parameters
     #[arg(long, short = 'p', value_name = "ID")]
@@ -51,7 +51,7 @@ pub(crate) struct RequestOptions {
     #[arg(long, value_name = "N")]
     pub(crate) max_output_tokens: Option<u32>,
     /// Label the run and its exchange
-    #[arg(long = "label", value_name = "KEY=VALUE")]
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = pair)]
     pub(crate) labels: Vec<String>,
     /// Let the run finish when this command is interrupted
     #[arg(long)]
@@ -78,7 +78,7 @@ pub(crate) struct ResultOptions {
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<PathBuf>,
     /// The result of one pending tool call
-    #[arg(long = "result", value_name = "CALL_ID=TEXT")]
+    #[arg(long = "result", value_name = "CALL_ID=TEXT", value_parser = pair)]
     pub(crate) result: Vec<String>,
 }
 
@@ -232,7 +232,7 @@ fn variables(given: &[String]) -> Result<String, Failure> {
     }
     let mut variables: IndexMap<&str, Box<RawValue>> = IndexMap::new();
     for pair in given {
-        let (left, value) = split(pair, "--var")?;
+        let (left, value) = split(pair).map_err(|what| Failure::usage(format!("--var {pair}: {what}")))?;
         let (name, raw) = match left.strip_suffix(':') {
             Some(name) => (name, RawValue::from_string(value.to_owned())),
             None => (left, serde_json::value::to_raw_value(value)),
@@ -245,11 +245,16 @@ fn variables(given: &[String]) -> Result<String, Failure> {
     serde_json::to_string(&variables).map_err(|error| Failure::here(error.to_string(), ""))
 }
 
+/// Takes a KEY=VALUE as it is typed.
+pub(crate) fn pair(typed: &str) -> Result<String, String> {
+    split(typed).map(|_| typed.to_owned())
+}
+
 /// Pairs of KEY=VALUE, none of them twice.
 pub(crate) fn pairs(given: &[String], option: &str) -> Result<IndexMap<String, String>, Failure> {
     let mut pairs = IndexMap::new();
     for pair in given {
-        let (key, value) = split(pair, option)?;
+        let (key, value) = split(pair).map_err(|what| Failure::usage(format!("{option} {pair}: {what}")))?;
         if pairs.insert(key.to_owned(), value.to_owned()).is_some() {
             return Err(Failure::usage(format!("{option} {key} is given twice")));
         }
@@ -257,10 +262,10 @@ pub(crate) fn pairs(given: &[String], option: &str) -> Result<IndexMap<String, S
     Ok(pairs)
 }
 
-fn split<'a>(pair: &'a str, option: &str) -> Result<(&'a str, &'a str), Failure> {
+fn split(pair: &str) -> Result<(&str, &str), String> {
     match pair.split_once('=') {
         Some((key, value)) if !key.is_empty() && key != ":" => Ok((key, value)),
-        _ => Err(Failure::usage(format!("{option} {pair}: write it as NAME=VALUE"))),
+        _ => Err("must be written as NAME=VALUE".to_owned()),
     }
 }
 

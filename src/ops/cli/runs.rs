@@ -4,7 +4,7 @@ use super::Context;
 use super::failure::Failure;
 use super::inspect::attempt;
 use super::remote::{Remote, pages};
-use super::request::pairs;
+use super::request::{pair, pairs};
 use super::table::{Cell, Table};
 use super::terminal::Style;
 use super::words;
@@ -47,7 +47,7 @@ struct List {
     #[arg(long, short = 't', value_name = "ID")]
     thread: Option<String>,
     /// Only those with this label
-    #[arg(long = "label", value_name = "KEY=VALUE")]
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = pair)]
     labels: Vec<String>,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]

@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use super::Context;
 use super::failure::Failure;
 use super::remote::{Remote, pages};
-use super::request::pairs;
+use super::request::{pair, pairs};
 use super::table::{Cell, Table};
 use super::terminal::Style;
 use super::words;
@@ -47,7 +47,7 @@ enum What {
 #[derive(clap::Args, Debug)]
 struct List {
     /// Only those with this label
-    #[arg(long = "label", value_name = "KEY=VALUE")]
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = pair)]
     labels: Vec<String>,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
@@ -63,7 +63,7 @@ struct Create {
     #[arg(long)]
     name: Option<String>,
     /// A label
-    #[arg(long = "label", value_name = "KEY=VALUE")]
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = pair)]
     labels: Vec<String>,
     /// Your own data, a JSON object
     #[arg(long, value_name = "JSON")]

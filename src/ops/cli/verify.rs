@@ -96,11 +96,11 @@ fn conclude(summary: pb::VerifySummary, terminal: &mut Terminal) -> Result<(), F
     if terminal.is_json() {
         terminal.json(&pb::VerifyResponse { event: Some(pb::verify_response::Event::Completed(summary)) })?;
     } else {
-        let counts: Vec<String> = summary.checked.iter().map(|kind| format!("{} {}", kind.count, kind.kind)).collect();
+        let counts: Vec<String> = summary.checked.iter().map(|kind| format!("{} {}", kind.kind, kind.count)).collect();
         let took = words::api_duration(summary.duration.as_ref());
         let early = if summary.stopped_early { ", stopped early" } else { "" };
         let style = if findings == 0 { Style::Good } else { Style::Bad };
-        let verdict = terminal.paint(style, &format!("{findings} findings{early}"));
+        let verdict = terminal.paint(style, &format!("{}{early}", words::count(findings, "finding")));
         terminal.line(&format!("{verdict}; checked {} in {took}", counts.join(", ")))?;
     }
     if findings == 0 { Ok(()) } else { Err(Failure::Said) }

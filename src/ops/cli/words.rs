@@ -85,6 +85,11 @@ pub(crate) fn usage(usage: Option<&pb::Usage>) -> String {
     )
 }
 
+/// So many things, in the plural unless it is one.
+pub(crate) fn count(count: u64, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A number of bytes.
 pub(crate) fn bytes(count: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -147,6 +152,7 @@ mod tests {
         assert_eq!(duration(Duration::from_millis(12)), "12 ms");
         assert_eq!(duration(Duration::from_millis(1_234)), "1.2 s");
         assert_eq!(duration(Duration::from_secs(61)), "1m 1s");
+        assert_eq!((count(1, "prompt"), count(0, "prompt")), ("1 prompt".to_owned(), "0 prompts".to_owned()));
         assert_eq!(bytes(1023), "1023 B");
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(5 << 30), "5.0 GiB");
