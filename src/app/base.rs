@@ -33,6 +33,8 @@ pub(super) struct Start {
     pub(super) given_up: Option<(Run, Token)>,
     /// Keeps other turns off the thread.
     pub(super) occupied: Option<Occupied>,
+    /// Ids by which the caller may name calls, each with the call's own.
+    pub(super) renamed: Vec<(CallId, CallId)>,
 }
 
 /// The exchange before a turn.
@@ -63,6 +65,9 @@ pub(super) enum StartThread {
     Move(Thread, Head, Token),
 }
 
+/// What a thread waits for: the exchange whose calls have no results, with its run where that waits.
+pub(super) type Pending = (Place, Exchange, Option<(Run, Token)>);
+
 impl StartThread {
     pub(super) fn thread(&self) -> &Thread {
         match self {
@@ -78,8 +83,8 @@ impl StartThread {
 }
 
 impl Start {
-    fn at(parent: Option<Parent>, thread: Option<StartThread>) -> Self {
-        Self { parent, prefix: None, thread, interruption: None, given_up: None, occupied: None }
+    pub(super) fn at(parent: Option<Parent>, thread: Option<StartThread>) -> Self {
+        Self { parent, prefix: None, thread, interruption: None, given_up: None, occupied: None, renamed: Vec::new() }
     }
 
     /// Calls that the turn's messages must answer first; those that an interruption answers are answered.
@@ -111,7 +116,7 @@ impl App {
                 Ok(Start::at(Some(parent), None))
             }
             Base::Thread(at) => self.start_thread(namespace, at, turn, run_id).await,
-            Base::Uncaptured(prefix) => self.start_uncaptured(namespace, prefix, turn).await,
+            Base::Uncaptured(prefix) => self.start_uncaptured(namespace, prefix, turn, run_id).await,
             Base::Fork(fork) => self.start_fork(namespace, fork).await,
         }
     }
@@ -134,12 +139,43 @@ impl App {
                 .with("thread_id", &at.id)
                 .with("head_exchange_id", exchange));
         }
-        if let Some((_, pending, _)) = self.pending(namespace, &head).await? {
-            return Err(unanswered(&pending));
-        }
-        let mut start = Start::at(None, Some(StartThread::Move(thread, head, token)));
+        let mut start = match self.pending(namespace, &head).await? {
+            Some(pending) => {
+                self.start_over(namespace, at.unanswered, pending, StartThread::Move(thread, head, token)).await?
+            }
+            None => Start::at(None, Some(StartThread::Move(thread, head, token))),
+        };
         start.occupied = Some(occupied);
         Ok(start)
+    }
+
+    /// A new prompt over calls that wait for results.
+    async fn start_over(
+        &self,
+        namespace: &Namespace,
+        how: Unanswered,
+        (place, exchange, run): Pending,
+        thread: StartThread,
+    ) -> Result<Start, Fault> {
+        match how {
+            Unanswered::Reject => Err(unanswered(&exchange)),
+            Unanswered::Interrupt => {
+                let calls: Vec<ToolCall> = exchange.assistant.tool_calls().cloned().collect();
+                let parent = Parent { exchange, place: Some(place) };
+                let mut start = Start::at(Some(parent), Some(thread));
+                start.interruption = Some(pairing::interruption(&calls));
+                start.given_up = run;
+                Ok(start)
+            }
+            Unanswered::Abandon => {
+                let parent = match thread.head().exchange {
+                    Some(id) if id != exchange.id => Some(self.parent(namespace, id).await?),
+                    Some(_) => return Err(unanswered(&exchange)),
+                    None => None,
+                };
+                Ok(Start::at(parent, Some(thread)))
+            }
+        }
     }
 
     async fn start_thread(
@@ -164,25 +200,9 @@ impl App {
                 let parent = Parent { exchange, place: Some(place) };
                 Start::at(Some(parent), Some(StartThread::Move(thread, head, token)))
             }
-            (Some((place, exchange, run)), head_exchange) => match at.unanswered {
-                Unanswered::Reject => return Err(unanswered(&exchange)),
-                Unanswered::Interrupt => {
-                    let calls: Vec<ToolCall> = exchange.assistant.tool_calls().cloned().collect();
-                    let parent = Parent { exchange, place: Some(place) };
-                    let mut start = Start::at(Some(parent), Some(StartThread::Move(thread, head, token)));
-                    start.interruption = Some(pairing::interruption(&calls));
-                    start.given_up = run;
-                    start
-                }
-                Unanswered::Abandon => {
-                    let parent = match head_exchange {
-                        Some(id) if id != exchange.id => Some(self.parent(namespace, id).await?),
-                        Some(_) => return Err(unanswered(&exchange)),
-                        None => None,
-                    };
-                    Start::at(parent, Some(StartThread::Move(thread, head, token)))
-                }
-            },
+            (Some(pending), _) => {
+                self.start_over(namespace, at.unanswered, pending, StartThread::Move(thread, head, token)).await?
+            }
             (None, Some(id)) => {
                 let parent = self.parent(namespace, id).await?;
                 Start::at(Some(parent), Some(StartThread::Move(thread, head, token)))
@@ -217,7 +237,14 @@ impl App {
         namespace: &Namespace,
         prefix: &UncapturedPrefix,
         turn: &Turn,
+        run_id: &RunId,
     ) -> Result<Start, Fault> {
+        if prefix.run_id.as_ref() == Some(run_id) {
+            return Err(Fault::field(
+                "uncaptured_prefix.run_id",
+                "is the id of the new run as well: each run has its own",
+            ));
+        }
         let rendered = pairing::pair(&[], prefix.rendered.clone(), || self.new_call_id())
             .map_err(|error| Fault::field("uncaptured_prefix.rendered_messages", error.to_string()))?;
         if !rendered.open.is_empty() {
@@ -229,10 +256,12 @@ impl App {
         if let Some(id) = stored.first() {
             // It was kept since, by this call's twin or a Record: one prefix is enough (S0-12).
             let parent = self.parent(namespace, *id).await?;
-            return Ok(Start::at(Some(parent), None));
+            let renamed = renamed(&prefix.assistant, &parent.exchange.assistant);
+            return Ok(Start { renamed, ..Start::at(Some(parent), None) });
         }
         let mut assistant = prefix.assistant.clone();
         adopt_calls(&mut assistant, || self.new_call_id());
+        let renamed = renamed(&prefix.assistant, &assistant);
         let (run, replaces) = self.prefix_run(namespace, prefix, turn).await?;
         let exchange = self.given_exchange(Given {
             run_id: &run.id,
@@ -245,7 +274,7 @@ impl App {
         let run =
             Run { exchange: Some(exchange.id), exchange_count: 1, stop_reason: Some(exchange.stop_reason), ..run };
         let parent = Parent { exchange: exchange.clone(), place: None };
-        let mut start = Start::at(Some(parent), None);
+        let mut start = Start { renamed, ..Start::at(Some(parent), None) };
         let tools = prefix.facts.tools.clone().unwrap_or_default();
         start.prefix = Some(Prefix { exchange, run, replaces, tools });
         Ok(start)
@@ -327,20 +356,14 @@ impl App {
     }
 
     /// What a thread waits for: the exchange whose calls have no results, with its run where that waits.
-    pub(super) async fn pending(
-        &self,
-        namespace: &Namespace,
-        head: &Head,
-    ) -> Result<Option<(Place, Exchange, Option<(Run, Token)>)>, Fault> {
+    pub(super) async fn pending(&self, namespace: &Namespace, head: &Head) -> Result<Option<Pending>, Fault> {
         if let Some(active) = &head.active_run
             && let Some((run, token)) = self.ledger.run(namespace, active).await.map_err(store_fault)?
             && let Some(id) = run.exchange
-            && run.exchange != head.exchange
+            && run.state == State::PendingTools
             && let Some((exchange, place)) = self.ledger.exchange(namespace, id).await.map_err(store_fault)?
-            && exchange.is_pending()
         {
-            let waiting = (run.state == State::PendingTools).then_some((run, token));
-            return Ok(Some((place, exchange, waiting)));
+            return Ok(Some((place, exchange, Some((run, token)))));
         }
         if let Some(id) = head.exchange
             && let Some((exchange, place)) = self.ledger.exchange(namespace, id).await.map_err(store_fault)?
@@ -365,7 +388,7 @@ impl App {
         }
     }
 
-    fn occupy(&self, namespace: &Namespace, thread: &ThreadId, run: &RunId) -> Result<Occupied, Fault> {
+    pub(super) fn occupy(&self, namespace: &Namespace, thread: &ThreadId, run: &RunId) -> Result<Occupied, Fault> {
         self.flights.occupy(namespace, thread, run).map_err(|busy| {
             let message = format!(
                 "thread `{thread}` is busy with run `{busy}`: wait for it, cancel it, or set `on_busy` to ON_BUSY_FORK"
@@ -399,6 +422,12 @@ pub(super) fn adopt_calls(assistant: &mut Message, mut new_id: impl FnMut() -> C
             }
         }
     }
+}
+
+/// By which ids the calls of an answer went out, each with the one that the stored answer has.
+pub(super) fn renamed(given: &Message, stored: &Message) -> Vec<(CallId, CallId)> {
+    let pairs = given.tool_calls().zip(stored.tool_calls());
+    pairs.map(|(given, stored)| (given.call_id.clone(), stored.call_id.clone())).collect()
 }
 
 /// The head of a thread that begins at an exchange.

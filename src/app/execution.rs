@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use tracing::Instrument;
+
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{ExchangeId, Namespace, RunId};
 use crate::domain::message::Message;
@@ -14,9 +16,9 @@ use crate::engine::{Events, Executed, Execution, Permit, Plan};
 use crate::store::ledger::{Changes, Lost, Token};
 
 use super::base::{Start, StartThread, head_moved};
-use super::flight::{Entered, Event, Flight, Watcher};
+use super::flight::{Entered, Event, Flight, Occupied, Watcher};
 use super::replay::{Stored, conflict};
-use super::turn::{Base, Input, Outcome, Turn};
+use super::turn::{Base, OnDisconnect, Outcome, Turn};
 use super::{App, Caller, store_fault};
 
 mod completion;
@@ -45,13 +47,14 @@ impl App {
             self.accept_work()?;
         }
         let (calling, run_id) = self.identify(&caller.namespace, &turn).await?;
+        let turn = if calling.is_some() { Turn { fingerprint: turn.step, ..turn } } else { turn };
         let key = (caller.namespace.clone(), run_id.clone());
         let entered = self.flights.enter(&key, self.limits.max_runs, || {
             Flight::new(run_id.clone(), turn.fingerprint, turn.on_disconnect, self.flights.interrupt())
         });
         match entered {
             Entered::Follow(flight) if flight.fingerprint == turn.fingerprint => Ok(flight.watch(true)),
-            Entered::Follow(flight) => Err(conflict(&run_id, turn.fingerprint, flight.fingerprint)),
+            Entered::Follow(flight) => self.beside(&caller.namespace, &turn, calling, &flight).await,
             Entered::Full => {
                 let message = format!("{} runs are at work, which is the limit: wait a moment", self.limits.max_runs);
                 Err(Fault::new(Reason::LimitExceeded, message)
@@ -61,14 +64,52 @@ impl App {
             }
             Entered::Lead(flight) => {
                 let watcher = flight.watch(false);
-                let landing = Landing { app: Arc::clone(self), flight: Arc::clone(&flight), key };
+                let mut landing = Landing { app: Arc::clone(self), flight: Arc::clone(&flight), key, result: None };
                 // Joined by `Flights::landed`, which the drain waits for.
-                tokio::spawn(async move {
+                let span = tracing::info_span!("run", %run_id, namespace = %caller.namespace);
+                let flying = async move {
                     let result = landing.app.fly(&landing.flight, &caller, turn, calling).await;
-                    landing.flight.land(result);
-                });
+                    told(&result);
+                    landing.result = Some(result);
+                };
+                tokio::spawn(flying.instrument(span));
                 Ok(watcher)
             }
+        }
+    }
+
+    /// A call that names a run in flight and is not the call that flies it: the run's first request while a step is at work, which waits
+    /// for what comes of the run, or the results of another step, which is over.
+    async fn beside(
+        &self,
+        namespace: &Namespace,
+        turn: &Turn,
+        calling: Option<ExchangeId>,
+        flight: &Arc<Flight>,
+    ) -> Result<Watcher, Fault> {
+        let Some((run, token)) = self.ledger.run(namespace, &flight.run_id).await.map_err(store_fault)? else {
+            return Err(conflict(&flight.run_id, turn.fingerprint, flight.fingerprint));
+        };
+        let Some(calling) = calling else {
+            let is_first_request = run.fingerprint == turn.fingerprint;
+            return if is_first_request {
+                Ok(flight.watch(true))
+            } else {
+                Err(conflict(&run.id, turn.fingerprint, run.fingerprint))
+            };
+        };
+        match self.look_up_step(namespace, run, token, turn, calling).await? {
+            Stored::Outcome(outcome) => {
+                let landed = Flight::new(
+                    flight.run_id.clone(),
+                    turn.fingerprint,
+                    OnDisconnect::Finish,
+                    tokio_util::sync::CancellationToken::new(),
+                );
+                landed.land(Ok(*outcome));
+                Ok(landed.watch(false))
+            }
+            Stored::Open(..) | Stored::Nothing => Err(conflict(&flight.run_id, turn.fingerprint, flight.fingerprint)),
         }
     }
 
@@ -123,10 +164,34 @@ impl App {
         };
         let mut changes = Changes::new();
         changes.replace_run(&run, token);
+        let _occupied = self.take_thread_back(namespace, &run, &mut changes).await?;
         match self.ledger.commit(namespace, &changes).await.map_err(store_fault)? {
             Ok(()) => Ok(Outcome { replayed: false, ..self.stored(namespace, run, None).await? }),
             Err(_) => Err(changed_meanwhile()),
         }
+    }
+
+    /// A run that was cancelled has let its thread go; opened again, it has it back where nothing came in between.
+    async fn take_thread_back(
+        &self,
+        namespace: &Namespace,
+        run: &Run,
+        changes: &mut Changes,
+    ) -> Result<Option<Occupied>, Fault> {
+        let Some(id) = &run.thread_id else {
+            return Ok(None);
+        };
+        let Some((head, token)) = self.ledger.head(namespace, id).await.map_err(store_fault)? else {
+            return Ok(None);
+        };
+        if head.active_run.is_some() || head.exchange != run.from {
+            return Ok(None);
+        }
+        let occupied = self.occupy(namespace, id, &run.id)?;
+        let sequence = head.sequence.saturating_add(1);
+        let head = Head { active_run: Some(run.id.clone()), sequence, updated_at: self.clock.now(), ..head };
+        changes.replace_head(id, &head, &token);
+        Ok(Some(occupied))
     }
 
     /// The one durable write before the provider is called. Absent when a thread moved and the caller expected no certain head.
@@ -252,19 +317,28 @@ impl App {
     }
 }
 
-/// Takes a flight out when its task ends, whatever the reason.
+fn told(result: &Result<Outcome, Fault>) {
+    match result {
+        Ok(outcome) => tracing::debug!(state = outcome.run.state.word(), replayed = outcome.replayed, "run.landed"),
+        Err(fault) => tracing::info!(reason = fault.reason.word(), "run.refused"),
+    }
+}
+
+/// Takes a flight out when its task ends, whatever the reason, and tells its watchers.
 struct Landing {
     app: Arc<App>,
     flight: Arc<Flight>,
     key: (Namespace, RunId),
+    /// Absent when the task ended by a panic.
+    result: Option<Result<Outcome, Fault>>,
 }
 
 impl Drop for Landing {
     fn drop(&mut self) {
-        // Counts only when the task ended without a result, that is, by a panic.
-        self.flight
-            .land(Err(Fault::new(Reason::Internal, "the run ended by a fault of this server; the log has more")));
+        // First out, then told: a caller who tries again at once must meet the record and not this flight.
         self.app.flights.leave(&self.key);
+        let broken = || Err(Fault::new(Reason::Internal, "the run ended by a fault of this server; the log has more"));
+        self.flight.land(self.result.take().unwrap_or_else(broken));
     }
 }
 
@@ -299,10 +373,13 @@ impl<T: Send + Sync> Events for Teller<'_, T> {
 
 fn claimed_run(owner: &str, now: crate::domain::id::Moment, flight: &Flight, turn: &Turn, prepared: &Prepared) -> Run {
     let parent = prepared.start.parent.as_ref().map(|parent| parent.exchange.id);
+    let thread_id = prepared.start.thread.as_ref().map(|thread| thread.thread().id.clone());
     let run = match &prepared.opens {
         Some((run, _)) => {
             let again = run.state.is_retryable();
-            Run { attempt: run.attempt.saturating_add(u32::from(again)), ..run.clone() }
+            let run = Run { attempt: run.attempt.saturating_add(u32::from(again)), ..run.clone() };
+            // A new attempt of the first step starts where its thread is now.
+            if prepared.calling.is_none() { Run { from: parent, thread_id, ..run } } else { run }
         }
         None => Run {
             id: flight.run_id.clone(),
@@ -311,7 +388,7 @@ fn claimed_run(owner: &str, now: crate::domain::id::Moment, flight: &Flight, tur
             exchange: None,
             exchange_count: 0,
             from: parent,
-            thread_id: prepared.start.thread.as_ref().map(|thread| thread.thread().id.clone()),
+            thread_id,
             attempt: 1,
             fingerprint: turn.fingerprint,
             steps: Vec::new(),

@@ -117,7 +117,7 @@ impl<T> Flight<T> {
     /// A watcher from the start of the flight.
     pub fn watch(self: &Arc<Self>, attached: bool) -> Watcher<T> {
         self.watchers.fetch_add(1, Ordering::AcqRel);
-        Watcher { flight: Arc::clone(self), attached, event: 0, offset: 0, changed: self.changed.subscribe() }
+        Watcher { flight: Arc::clone(self), attached, event: 0, told: None, changed: self.changed.subscribe() }
     }
 }
 
@@ -165,8 +165,8 @@ pub struct Watcher<T = Outcome> {
     /// The run was in flight when this watcher came.
     pub attached: bool,
     event: usize,
-    /// How much of the event at `event` was told already; zero when nothing of it was.
-    offset: usize,
+    /// How many bytes of the delta at `event` were told already; absent when it was not told, which is not the same as told and empty.
+    told: Option<usize>,
     changed: watch::Receiver<()>,
 }
 
@@ -199,20 +199,19 @@ impl<T> Watcher<T> {
                 self.event += 1;
                 return Some(Some(event.clone()));
             };
-            let told = self.offset;
-            if told == 0 {
-                self.offset = length(delta).max(1);
+            let Some(told) = self.told else {
+                self.told = Some(length(delta));
                 return Some(Some(event.clone()));
-            }
+            };
             if let Some(more) = rest(delta, told) {
-                self.offset = length(delta);
+                self.told = Some(length(delta));
                 return Some(Some(Event::Delta(more)));
             }
             if self.event + 1 == feed.events.len() {
                 break;
             }
             self.event += 1;
-            self.offset = 0;
+            self.told = None;
         }
         feed.landed.is_some().then_some(None)
     }
@@ -407,6 +406,24 @@ mod tests {
         assert_eq!(late.next().await, Some(Event::Claimed));
         assert_eq!(late.next().await, Some(text("abc")));
         assert_eq!(late.next().await, None);
+    }
+
+    #[tokio::test]
+    async fn what_is_joined_to_an_empty_piece_is_told_from_its_first_byte() {
+        // A call's name comes in a piece without arguments; the first byte of what followed was lost.
+        let flight = flight(OnDisconnect::Cancel);
+        let mut watcher = flight.watch(false);
+        let call = |name: Option<&str>, arguments: &str| {
+            Event::Delta(Delta::ToolCall {
+                index: 0,
+                name: name.map(str::to_owned),
+                arguments_json: arguments.to_owned(),
+            })
+        };
+        flight.tell(call(Some("look"), ""));
+        assert_eq!(watcher.next().await, Some(call(Some("look"), "")));
+        flight.tell(call(None, "{}"));
+        assert_eq!(watcher.next().await, Some(call(None, "{}")));
     }
 
     #[tokio::test]

@@ -223,7 +223,7 @@ impl App {
             }
             return Err(Fault::not_found(Reason::RunNotFound, "run", run_id.as_str()));
         };
-        let run = self.current(namespace, run);
+        let run = self.current(namespace, run).await?;
         if run.state != State::Completed {
             return Err(unfinished(run_id, run.state, run.exchange));
         }
@@ -246,9 +246,17 @@ impl App {
             .with("exchange_id", exchange.exchange.id))
     }
 
-    /// The exchange of a run, for what wants to branch from it by its id.
-    pub(super) fn current(&self, namespace: &Namespace, run: Run) -> Run {
-        if self.flights.find(namespace, &run.id).is_some() { run } else { self.settled(run) }
+    /// A run that was read, as it is now.
+    pub(super) async fn current(&self, namespace: &Namespace, run: Run) -> Result<Run, Fault> {
+        if run.state != State::Running || self.flights.find(namespace, &run.id).is_some() {
+            return Ok(run);
+        }
+        // It may have ended since it was read, and then its end is on record.
+        match self.ledger.run(namespace, &run.id).await.map_err(store_fault)? {
+            Some((now, _)) if self.flights.find(namespace, &run.id).is_some() => Ok(now),
+            Some((now, _)) => Ok(self.settled(now)),
+            None => Ok(self.settled(run)),
+        }
     }
 }
 

@@ -14,12 +14,10 @@ pub struct Limits {
     pub max_runs: usize,
     /// Results of uncaptured runs that are kept in memory for repeated calls.
     pub max_remembered_results: usize,
+    /// Bytes of messages in those results, all together.
+    pub max_remembered_bytes: usize,
     /// Bytes of one page of an inspected history.
     pub max_page_bytes: usize,
-    /// Branches of one fork.
-    pub max_fork_branches: usize,
-    /// Messages of one recorded transcript.
-    pub max_transcript_messages: usize,
 }
 
 impl Default for Limits {
@@ -29,10 +27,9 @@ impl Default for Limits {
             max_history_bytes: 64 * 1024 * 1024,
             max_runs: 10_000,
             max_remembered_results: 256,
+            max_remembered_bytes: 32 * 1024 * 1024,
             // Under the 4 MiB that gRPC clients take by default.
             max_page_bytes: 2 * 1024 * 1024,
-            max_fork_branches: 64,
-            max_transcript_messages: 16_384,
         }
     }
 }

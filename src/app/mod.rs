@@ -71,7 +71,7 @@ impl App {
         limits: Limits,
     ) -> Arc<Self> {
         let owner = ids.uuid().simple().to_string();
-        let remembered = replay::Cache::new(limits.max_remembered_results);
+        let remembered = replay::Cache::new(limits.max_remembered_results, limits.max_remembered_bytes);
         Arc::new(Self {
             ledger,
             engine,

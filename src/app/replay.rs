@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{ExchangeId, Hash, Namespace, RunId};
+use crate::domain::message::Message;
 use crate::domain::run::{Run, State};
 use crate::store::ledger::Token;
 
@@ -58,7 +59,7 @@ impl App {
         }
     }
 
-    async fn look_up_step(
+    pub(super) async fn look_up_step(
         &self,
         namespace: &Namespace,
         run: Run,
@@ -163,36 +164,38 @@ pub(super) fn interrupted(run_id: &RunId) -> Fault {
 
 /// Results of uncaptured runs, for repeated calls; the oldest go first.
 pub(super) struct Cache {
-    max: usize,
+    max_results: usize,
+    max_bytes: usize,
     state: Mutex<Kept>,
 }
 
 #[derive(Default)]
 struct Kept {
     results: HashMap<(Namespace, RunId), Uncaptured>,
-    order: VecDeque<(Namespace, RunId)>,
+    order: VecDeque<((Namespace, RunId), usize)>,
+    bytes: usize,
 }
 
 impl Cache {
-    /// For at most so many results.
-    pub(super) fn new(max: usize) -> Self {
-        Self { max, state: Mutex::default() }
+    /// For at most so many results, and so many bytes of their messages.
+    pub(super) fn new(max_results: usize, max_bytes: usize) -> Self {
+        Self { max_results, max_bytes, state: Mutex::default() }
     }
 
     /// Keeps a result.
     pub(super) fn put(&self, namespace: &Namespace, run_id: &RunId, result: Uncaptured) {
-        if self.max == 0 {
-            return;
-        }
+        let bytes = result.rendered.iter().chain([&result.assistant]).map(Message::content_bytes).sum();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (namespace.clone(), run_id.clone());
+        // A run that was opened again under its id brings a newer result.
         if state.results.insert(key.clone(), result).is_none() {
-            state.order.push_back(key);
+            state.order.push_back((key, bytes));
+            state.bytes += bytes;
         }
-        while state.order.len() > self.max {
-            if let Some(oldest) = state.order.pop_front() {
-                state.results.remove(&oldest);
-            }
+        while state.order.len() > self.max_results || state.bytes > self.max_bytes {
+            let Some((oldest, bytes)) = state.order.pop_front() else { break };
+            state.results.remove(&oldest);
+            state.bytes -= bytes;
         }
     }
 

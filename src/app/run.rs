@@ -49,12 +49,14 @@ impl App {
     /// # Errors
     /// When there is none.
     pub async fn get_run(&self, caller: &Caller, id: &RunId) -> Result<RunState, Fault> {
-        match self.ledger.run(&caller.namespace, id).await.map_err(store_fault)? {
-            Some((run, _)) => self.run_state(&caller.namespace, run).await,
-            None => match self.flights.find(&caller.namespace, id) {
-                Some(flight) => Ok(RunState { run: self.queued(&flight.run_id, flight.fingerprint), pending: None }),
-                None => Err(Fault::not_found(Reason::RunNotFound, "run", id.as_str())),
-            },
+        // In flight or on record: looked for in this order, since a run leaves the flights only when it is on record.
+        let flight = self.flights.find(&caller.namespace, id);
+        match (self.ledger.run(&caller.namespace, id).await.map_err(store_fault)?, flight) {
+            (Some((run, _)), _) => self.run_state(&caller.namespace, run).await,
+            (None, Some(flight)) => {
+                Ok(RunState { run: self.queued(&flight.run_id, flight.fingerprint), pending: None })
+            }
+            (None, None) => Err(Fault::not_found(Reason::RunNotFound, "run", id.as_str())),
         }
     }
 
@@ -83,7 +85,7 @@ impl App {
     }
 
     async fn run_state(&self, namespace: &Namespace, run: Run) -> Result<RunState, Fault> {
-        let run = self.current(namespace, run);
+        let run = self.current(namespace, run).await?;
         let pending = match (run.state, run.exchange) {
             (State::PendingTools, Some(id)) => Some(self.parent(namespace, id).await?.exchange),
             _ => None,
@@ -134,13 +136,12 @@ impl App {
             let mut watcher = flight.watch(true);
             flight.cancel.cancel();
             // Whether it was cancelled or completed first, its end is on record now.
-            let ended = watcher.outcome().await;
-            return match (self.ledger.run(namespace, id).await.map_err(store_fault)?, ended) {
-                (Some((run, _)), _) => {
-                    let run = self.settled(run);
-                    Ok(RunState { run, pending: None })
-                }
-                (None, _) => Ok(RunState {
+            drop(watcher.outcome().await);
+            return match self.ledger.run(namespace, id).await.map_err(store_fault)? {
+                // It was quicker, and waits for results now.
+                Some((run, _)) if run.state == State::PendingTools => Box::pin(self.cancel_run(caller, id)).await,
+                Some((run, _)) => self.run_state(namespace, run).await,
+                None => Ok(RunState {
                     run: Run {
                         state: State::Cancelled,
                         failure: Some(cancelled(id)),

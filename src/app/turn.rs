@@ -16,8 +16,12 @@ use crate::engine::Asked;
 pub struct Turn {
     /// The caller's id for the run; ours when absent.
     pub run_id: Option<RunId>,
+    /// Ours, where it was decided beforehand.
+    pub assigned: Option<RunId>,
     /// Hash of the request as received.
     pub fingerprint: Hash,
+    /// Hash of the results alone, for where they are a further step of a run: it does not matter to what place they came.
+    pub step: Hash,
     /// Where it starts.
     pub base: Base,
     /// What it brings.

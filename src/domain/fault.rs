@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn words_and_reasons_are_each_others_inverse() {
-        for reason in [Reason::HeadMoved, Reason::InvalidFields, Reason::ClientBackendOnlyInCoordinate] {
+        for reason in [Reason::HeadMoved, Reason::InvalidFields, Reason::Internal] {
             assert_eq!(Reason::from_word(reason.word()), Some(reason));
         }
         assert_eq!(Reason::from_word("NO_SUCH_REASON"), None);

@@ -219,7 +219,7 @@ mod tests {
         assert_eq!("a b".parse::<RunId>(), Err(Error::Character("A-Z, a-z, 0-9, `_`, `-`, `.` and `:`")));
         assert_eq!("a".repeat(129).parse::<ThreadId>(), Err(Error::TooLong(128)));
         assert_eq!("a:b.c-d_e".parse::<RunId>().map(|id| id.to_string()), Ok("a:b.c-d_e".to_owned()));
-        assert_eq!("Team".parse::<Namespace>().is_err(), true);
+        assert!("Team".parse::<Namespace>().is_err());
         assert_eq!("nope".parse::<ExchangeId>(), Err(Error::NotAnExchangeId));
     }
 }

@@ -38,6 +38,11 @@ impl Message {
             .collect()
     }
 
+    /// How many bytes of content it has.
+    pub fn content_bytes(&self) -> usize {
+        self.parts.iter().map(Part::content_bytes).sum()
+    }
+
     /// Its tool calls, in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| if let Kind::ToolCall(call) = &part.kind { Some(call) } else { None })
@@ -64,6 +69,22 @@ impl Part {
     /// A part with nothing attached.
     pub fn new(kind: Kind) -> Self {
         Self { kind, cache_marker: None, provider_data: None }
+    }
+
+    fn content_bytes(&self) -> usize {
+        let media = |media: &Media| match media {
+            Media::Inline(_, bytes) => bytes.len(),
+            Media::Link(url, _) => url.len(),
+        };
+        let own = match &self.kind {
+            Kind::Text(text) | Kind::Refusal(text) => text.len(),
+            Kind::Image(source, name) | Kind::File(source, name) => media(source) + name.len(),
+            Kind::ToolCall(call) => call.name.len() + call.arguments_json.len(),
+            Kind::ToolResult(result) => result.parts.iter().map(Self::content_bytes).sum(),
+            Kind::Reasoning(reasoning) => reasoning.text.len(),
+            Kind::Unknown(word, json) => word.len() + json.len(),
+        };
+        own + self.provider_data.as_ref().map_or(0, |data| data.data_json.len())
     }
 
     /// A text part with nothing attached.

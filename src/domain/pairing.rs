@@ -148,6 +148,17 @@ fn adopt(index: usize, parts: &mut [Part], new_id: &mut impl FnMut() -> CallId) 
     Ok(open)
 }
 
+/// Lets results that name calls by other ids, each given with the call's own, name the calls.
+pub fn rename_results(messages: &mut [Message], names: &[(CallId, CallId)]) {
+    for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
+        if let Kind::ToolResult(result) = &mut part.kind
+            && let Some((_, own)) = names.iter().find(|(given, _)| *given == result.call_id)
+        {
+            result.call_id = own.clone();
+        }
+    }
+}
+
 /// A tool message that marks each call as given up, for a prompt that goes on without its results.
 pub fn interruption(calls: &[ToolCall]) -> Message {
     let result = |call: &ToolCall| {

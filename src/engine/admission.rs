@@ -122,7 +122,7 @@ impl Gate {
         Fault::new(Reason::BackendQueueFull, message)
             .with("backend_id", &self.backend_id)
             .with("capacity", self.capacity)
-            .with("queue_limit", self.queue_limit)
+            .with("queue", self.queue_limit)
             .retry_after(self.estimate_ms())
     }
 

@@ -25,8 +25,8 @@ pub(super) fn capture(capture: capture::Capture, fingerprint: Hash, stream: bool
     of_request(capture.request, fingerprint, base, true, stream)
 }
 
-/// A Continue.
-pub(super) fn continuation(turn: continuation::Continue, fingerprint: Hash, stream: bool) -> Turn {
+/// A Continue; `step` is the fingerprint of its results.
+pub(super) fn continuation(turn: continuation::Continue, fingerprint: Hash, step: Hash, stream: bool) -> Turn {
     let base = match turn.from {
         continuation::From::Exchange(id) => Base::Exchange(id),
         continuation::From::Thread(point) => Base::Thread(thread_ref(point)),
@@ -37,7 +37,7 @@ pub(super) fn continuation(turn: continuation::Continue, fingerprint: Hash, stre
             facts: prefix.facts.map(facts).unwrap_or_default(),
         })),
     };
-    of_input(turn.input, fingerprint, base, stream)
+    Turn { step, ..of_input(turn.input, fingerprint, base, stream) }
 }
 
 fn of_input(input: continuation::Input, fingerprint: Hash, base: Base, stream: bool) -> Turn {
@@ -50,7 +50,9 @@ fn of_input(input: continuation::Input, fingerprint: Hash, base: Base, stream: b
 fn of_request(request: Request, fingerprint: Hash, base: Base, capture: bool, stream: bool) -> Turn {
     Turn {
         run_id: request.run_id,
+        assigned: None,
         fingerprint,
+        step: fingerprint,
         base,
         input: Input::Request(Box::new(request.asked)),
         capture,
@@ -64,7 +66,9 @@ fn of_request(request: Request, fingerprint: Hash, base: Base, capture: bool, st
 fn of_results(results: Results, fingerprint: Hash, base: Base, stream: bool) -> Turn {
     Turn {
         run_id: results.run_id.clone(),
+        assigned: None,
         fingerprint,
+        step: fingerprint,
         base,
         capture: true,
         labels: std::collections::BTreeMap::new(),

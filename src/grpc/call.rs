@@ -22,6 +22,9 @@ pub(super) struct Call {
     deadline: Option<Instant>,
 }
 
+/// How much earlier than the transport's timer ours goes off, for deadlines that are not short themselves.
+const TRANSPORT_HEADSTART: Duration = Duration::from_millis(50);
+
 impl Call {
     /// From a request that went through [`super::observe`].
     ///
@@ -34,11 +37,19 @@ impl Call {
             return Err(status(&fault, request_id.as_ref()));
         };
         let deadline = request.metadata().get("grpc-timeout").and_then(|value| timeout(value.to_str().ok()?));
-        Ok(Self { caller, request_id, deadline: deadline.map(|left| Instant::now() + left) })
+        Ok(Self { caller, request_id, deadline: deadline.map(|left| Instant::now() + ours(left)) })
     }
 
     /// A fault as the caller is told it.
     pub(super) fn status(&self, fault: &Fault) -> Status {
+        let request_id = self.request_id.as_ref().map_or("", RequestId::as_str);
+        let reason = fault.reason.word();
+        match fault.reason {
+            Reason::Internal | Reason::StoreCorrupt => {
+                tracing::error!(request_id, reason, message = %fault.message, "call.failed");
+            }
+            _ => tracing::debug!(request_id, reason, "call.refused"),
+        }
         status(fault, self.request_id.as_ref())
     }
 
@@ -77,6 +88,11 @@ impl Call {
 /// What is wrong with it.
 pub(super) fn read_id<T: FromStr<Err = id::Error>>(text: &str, field: &str) -> Result<T, Fault> {
     text.parse().map_err(|error: id::Error| Fault::field(field, error.to_string()))
+}
+
+/// How much of the time that the caller allows is ours: the transport has a timer of its own, which would answer CANCELLED without a reason.
+fn ours(left: Duration) -> Duration {
+    left - (left / 10).min(TRANSPORT_HEADSTART)
 }
 
 /// The caller's deadline passed.

@@ -147,8 +147,8 @@ impl ExchangeService for Exchanges {
     ) -> Result<Response<pb::ContinueResponse>, Status> {
         let call = Call::of(&request)?;
         let request = request.into_inner();
-        let fingerprint = fingerprint::turn(&request);
-        let turn = continuation::continue_from_pb(request).map(|turn| ask::continuation(turn, fingerprint, false));
+        let (whole, step) = (fingerprint::turn(&request), fingerprint::step(&request));
+        let turn = continuation::continue_from_pb(request).map(|turn| ask::continuation(turn, whole, step, false));
         self.execute(&call, turn, outcome::of_continue).await
     }
 
@@ -159,9 +159,10 @@ impl ExchangeService for Exchanges {
         use pb::stream_continue_response::Event;
         let call = Call::of(&request)?;
         let request = request.into_inner();
-        let fingerprint = request.turn.as_ref().map_or(NOTHING, fingerprint::turn);
+        let whole = request.turn.as_ref().map_or(NOTHING, fingerprint::turn);
+        let step = request.turn.as_ref().map_or(NOTHING, fingerprint::step);
         let turn =
-            continuation::stream_continue_from_pb(request).map(|turn| ask::continuation(turn, fingerprint, true));
+            continuation::stream_continue_from_pb(request).map(|turn| ask::continuation(turn, whole, step, true));
         self.stream_execute(
             call,
             turn,

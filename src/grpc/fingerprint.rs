@@ -56,6 +56,14 @@ pub fn turn(request: &pb::ContinueRequest) -> Hash {
     hash("Continue", &bare)
 }
 
+/// Of the step that a Continue makes where its results go on with a run; without results, of the whole.
+pub fn step(request: &pb::ContinueRequest) -> Hash {
+    match &request.input {
+        Some(pb::continue_request::Input::ToolResults(given)) => results(given),
+        Some(pb::continue_request::Input::Request(_)) | None => turn(request),
+    }
+}
+
 /// Of the results that go on with a run. The step has the exchange whose calls they answer as its name, so it does not matter whether they
 /// were sent to that exchange or to its thread.
 pub fn results(results: &pb::ToolResults) -> Hash {

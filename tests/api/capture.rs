@@ -95,7 +95,8 @@ async fn an_uncaptured_run_is_continued_with_what_it_returned() {
     let ran = client.run(request).await.unwrap().into_inner();
     assert!(ran.exchange.is_none());
     assert_eq!(ask::texts(&ran.rendered_messages), ["U:first"]);
-    let run = server.runs().get(pb::RunServiceGetRequest { run_id: "run-1".into() }).await.unwrap().into_inner().run.unwrap();
+    let run =
+        server.runs().get(pb::RunServiceGetRequest { run_id: "run-1".into() }).await.unwrap().into_inner().run.unwrap();
     assert_eq!((run.state(), run.captured, run.exchange_id.as_str()), (pb::RunState::Completed, false, ""));
     let prefix = || pb::UncapturedPrefix {
         rendered_messages: ran.rendered_messages.clone(),
@@ -113,7 +114,8 @@ async fn an_uncaptured_run_is_continued_with_what_it_returned() {
     assert_eq!(ask::texts(&history.messages)[..2], ["U:first".to_owned(), format!("A:{}", ran.text)]);
     let other = client.r#continue(follow("third")).await.unwrap().into_inner().exchange.unwrap();
     assert_eq!(other.parent_exchange_id, next.parent_exchange_id, "the shared prefix is stored once");
-    let run = server.runs().get(pb::RunServiceGetRequest { run_id: "run-1".into() }).await.unwrap().into_inner().run.unwrap();
+    let run =
+        server.runs().get(pb::RunServiceGetRequest { run_id: "run-1".into() }).await.unwrap().into_inner().run.unwrap();
     assert_eq!((run.captured, run.exchange_id), (true, next.parent_exchange_id));
 }
 

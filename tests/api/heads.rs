@@ -46,7 +46,8 @@ async fn a_busy_thread_refuses_or_forks() {
     let first = client.capture(ask::capture_on_new("t", ask::text("1"))).await.unwrap().into_inner();
     let head = first.exchange.unwrap().exchange_id;
     let mut slow = server.exchanges();
-    let slow = tokio::spawn(async move { slow.r#continue(ask::on_thread(ask::on("t"), ask::text_as("slow", "2"))).await });
+    let slow =
+        tokio::spawn(async move { slow.r#continue(ask::on_thread(ask::on("t"), ask::text_as("slow", "2"))).await });
     provider.request(1).await;
     assert_eq!(thread(&server, "t").await.active_run_id, "slow");
     let busy = client.r#continue(ask::on_thread(ask::on("t"), ask::text("3"))).await.unwrap_err();
@@ -73,10 +74,15 @@ async fn branches_do_not_see_each_other() {
     let mut client = server.exchanges();
     let first = client.capture(ask::capture_on_new("t", ask::text("1"))).await.unwrap().into_inner().exchange.unwrap();
     let before = thread(&server, "t").await;
-    let branches = vec![ask::branch("a", Some(ask::text("left"))), ask::branch("b", Some(ask::text("right"))), ask::branch("c", None)];
+    let branches = vec![
+        ask::branch("a", Some(ask::text("left"))),
+        ask::branch("b", Some(ask::text("right"))),
+        ask::branch("c", None),
+    ];
     let forked = client.fork(ask::fork(&first.exchange_id, branches)).await.unwrap().into_inner();
     assert_eq!(forked.results.len(), 3);
-    let ends: Vec<_> = forked.results.iter().map(|result| result.thread.as_ref().unwrap().head_exchange_id.clone()).collect();
+    let ends: Vec<_> =
+        forked.results.iter().map(|result| result.thread.as_ref().unwrap().head_exchange_id.clone()).collect();
     assert_eq!(ends[2], first.exchange_id);
     assert_eq!(thread(&server, "t").await, before, "the source is unchanged");
     for (end, word) in [(&ends[0], "left"), (&ends[1], "right")] {
@@ -116,7 +122,8 @@ async fn a_thread_is_forked_after_a_run_or_a_turn() {
     assert_eq!(next.into_inner().exchange.unwrap().turn, 3);
     let turns = pb::ListTurnsRequest { thread_id: by_run.thread_id, ..Default::default() };
     let turns = server.threads().list_turns(turns).await.unwrap().into_inner().turns;
-    let listed: Vec<_> = turns.iter().map(|turn| (turn.turn, turn.run_id.as_str(), turn.user_preview.as_str())).collect();
+    let listed: Vec<_> =
+        turns.iter().map(|turn| (turn.turn, turn.run_id.as_str(), turn.user_preview.as_str())).collect();
     assert_eq!(listed[..2], [(1, "r1", "1"), (2, "r2", "2")]);
     assert_eq!((listed[2].0, listed[2].2), (3, "other 3"));
     let nowhere = pb::thread_turn_point::At::AfterRun(pb::AfterRun { run_id: "nope".into() });

@@ -4,5 +4,13 @@
 mod support;
 
 mod capture;
+mod ends;
 mod heads;
+mod look;
+mod probe;
+mod raw;
+mod repeats;
+mod runs;
+mod streams;
+mod stub;
 mod tools;

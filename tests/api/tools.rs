@@ -53,7 +53,8 @@ async fn results_go_on_with_the_run_that_called() {
     assert_eq!((last.turn, last.depth, last.run_id.as_str()), (1, 2, "r"));
     assert_eq!(done.thread.unwrap().head_exchange_id, last.exchange_id);
     let sent = provider.request(1).await.json();
-    let roles: Vec<_> = sent["messages"].as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap().to_owned()).collect();
+    let roles: Vec<_> =
+        sent["messages"].as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap().to_owned()).collect();
     assert_eq!(roles, ["user", "assistant", "tool", "tool"]);
     assert_eq!(sent["messages"][2]["tool_call_id"], "p2");
     // The same results again are the same step: nobody is called.
@@ -72,12 +73,16 @@ async fn calls_are_answered_once_before_anything_else() {
     let asked = client.capture(ask::capture_on_new("t", offering("r", "look"))).await.unwrap().into_inner();
     let exchange = asked.exchange.unwrap();
     let ids: Vec<_> = exchange.pending_tool_calls.iter().map(|call| call.call_id.clone()).collect();
-    for request in [ask::after(&exchange.exchange_id, ask::text("never mind")), ask::on_thread(ask::on("t"), ask::text("never mind"))] {
+    for request in [
+        ask::after(&exchange.exchange_id, ask::text("never mind")),
+        ask::on_thread(ask::on("t"), ask::text("never mind")),
+    ] {
         let refused = client.r#continue(request).await.unwrap_err();
         refused::is(&refused, Code::FailedPrecondition, Reason::UnansweredToolCalls);
         assert_eq!(refused::fact(&refused, "call_ids"), ids.join(","));
     }
-    let one = client.r#continue(ask::after_with(&exchange.exchange_id, vec![ask::result(&ids[0], "x")])).await.unwrap_err();
+    let one =
+        client.r#continue(ask::after_with(&exchange.exchange_id, vec![ask::result(&ids[0], "x")])).await.unwrap_err();
     refused::is(&one, Code::InvalidArgument, Reason::ToolResultsMismatch);
     assert_eq!(refused::fact(&one, "missing"), ids[1]);
     let twice = vec![ask::result(&ids[0], "x"), ask::result(&ids[0], "y"), ask::result(&ids[1], "z")];
@@ -104,7 +109,9 @@ async fn tools_are_tri_state() {
     let mut offered = Vec::new();
     for number in 0..4 {
         let body = provider.request(number).await.json();
-        let names = body["tools"].as_array().map(|tools| tools.iter().map(|tool| tool["function"]["name"].to_string()).collect::<Vec<_>>());
+        let names = body["tools"]
+            .as_array()
+            .map(|tools| tools.iter().map(|tool| tool["function"]["name"].to_string()).collect::<Vec<_>>());
         offered.push(names.unwrap_or_default().join(","));
     }
     assert_eq!(offered, ["\"look\"", "", "\"other\"", "\"look\""]);

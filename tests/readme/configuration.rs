@@ -129,15 +129,19 @@ fn no_key_is_left_out() {
     ];
     let told: String = DOCUMENTS.iter().map(|document| read(document)).collect();
     let is_told = |key: &String| {
-        [format!("{key} = "), format!("[{key}"), format!(".{key}]"), format!("`{key}`")].iter().any(|form| told.contains(form))
+        [format!("{key} = "), format!("[{key}"), format!(".{key}]"), format!("`{key}`")]
+            .iter()
+            .any(|form| told.contains(form))
     };
-    let missing: BTreeSet<String> = tables.iter().flat_map(|table| known_keys(table)).filter(|key| !is_told(key)).collect();
+    let missing: BTreeSet<String> =
+        tables.iter().flat_map(|table| known_keys(table)).filter(|key| !is_told(key)).collect();
     assert!(missing.is_empty(), "not documented: {missing:?}");
 }
 
 #[test]
 fn the_prompt_that_is_shown_is_a_prompt() {
-    let prompt = blocks(&read("docs/configuration.md")).into_iter().find(|block| block.text.starts_with("---\n")).unwrap();
+    let prompt =
+        blocks(&read("docs/configuration.md")).into_iter().find(|block| block.text.starts_with("---\n")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("greet.prompt.md"), prompt.text).unwrap();
     let text = format!("{}\nprompts_dir = '{}'", "default_profile = 'canned'", folder.path().display());

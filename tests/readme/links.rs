@@ -2,7 +2,8 @@
 
 use crate::markdown::{path, read};
 
-const DOCUMENTS: [&str; 5] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/configuration.md", "docs/requirements.md"];
+const DOCUMENTS: [&str; 5] =
+    ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/configuration.md", "docs/requirements.md"];
 
 /// The targets of the links in a text.
 fn links(text: &str) -> Vec<String> {
@@ -32,7 +33,8 @@ fn links_lead_to_files_and_headings_that_are_there() {
                 lost.push(format!("{document}: {link}: no such file"));
             } else if !heading.is_empty() {
                 let text = read(&target);
-                let headings = text.lines().filter(|line| line.starts_with('#')).map(|line| anchor(line.trim_start_matches('#')));
+                let headings =
+                    text.lines().filter(|line| line.starts_with('#')).map(|line| anchor(line.trim_start_matches('#')));
                 if !headings.into_iter().any(|found| found == heading) {
                     lost.push(format!("{document}: {link}: no such heading"));
                 }

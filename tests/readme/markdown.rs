@@ -96,7 +96,9 @@ fn blocks_know_what_follows_them_and_sections_where_they_end() {
     let found = blocks(document);
     let shown: Vec<_> = found.iter().map(|block| (block.line, block.text.trim(), block.shown.as_deref())).collect();
     assert_eq!(shown, [(2, "one\n# no heading", Some("1\n")), (11, "two", None), (15, "2", None)]);
-    assert!(section(document, "## B").starts_with("\n```sh\ntwo") && section(document, "## B").ends_with("| c | d |\n"));
+    assert!(
+        section(document, "## B").starts_with("\n```sh\ntwo") && section(document, "## B").ends_with("| c | d |\n")
+    );
     assert!(section(document, "# A").contains("## B") && !section(document, "# A").contains("# C"));
     assert_eq!(rows(document), [["c", "d"]]);
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use crate::shell::{self, DOCUMENTED};
 use crate::support::server::{Running, scripted};
 
-const SERVICES: [&str; 9] = ["Admin", "Catalog", "Coordination", "Exchange", "Graph", "Run", "Thread", "Tool", "Workspace"];
+const SERVICES: [&str; 9] =
+    ["Admin", "Catalog", "Coordination", "Exchange", "Graph", "Run", "Thread", "Tool", "Workspace"];
 
 async fn printed(script: &str, server: &Running) -> String {
     let done = shell::run(script, server.address()).await;
@@ -45,7 +46,8 @@ async fn every_service_is_listed_and_described_with_its_comments() {
 async fn b147_grpcurl_takes_text_as_text_and_shows_what_it_got() {
     let server = Running::start(scripted("")).await;
     // Text is a string, umlauts and all; counters are 64 bits wide, which JSON has as strings.
-    let captured = call("ExchangeService/Capture", r#"{"request": {"run_id": "one", "text": "Grüße, 你好"}}"#, &server).await;
+    let captured =
+        call("ExchangeService/Capture", r#"{"request": {"run_id": "one", "text": "Grüße, 你好"}}"#, &server).await;
     assert!(captured.succeeded, "{}", captured.printed);
     assert!(captured.printed.contains(r#""text": "Grüße, 你好""#), "{}", captured.printed);
     assert!(captured.printed.contains(r#""depth": "1""#) && captured.printed.contains(r#""inputTokens": ""#));
@@ -55,7 +57,9 @@ async fn b147_grpcurl_takes_text_as_text_and_shows_what_it_got() {
     assert!(with_image.printed.contains(r#""data": "iVBORw0KGgo=""#), "{}", with_image.printed);
     // An enum goes by number as well as by name, and both are the same request.
     let by = |role: &str| {
-        format!(r#"{{"request": {{"run_id": "two", "messages": [{{"role": {role}, "parts": [{{"text": {{"text": "Hi"}}}}]}}]}}}}"#)
+        format!(
+            r#"{{"request": {{"run_id": "two", "messages": [{{"role": {role}, "parts": [{{"text": {{"text": "Hi"}}}}]}}]}}}}"#
+        )
     };
     let by_name = call("ExchangeService/Capture", &by(r#""ROLE_USER""#), &server).await;
     let by_number = call("ExchangeService/Capture", &by("2"), &server).await;

@@ -88,9 +88,15 @@ impl Running {
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();
         let (ready, is_ready) = oneshot::channel::<()>();
-        let served = tokio::spawn(server.run(listener, move || drop(ready.send(())), async move {
-            stopped.await.ok();
-        }));
+        let served = tokio::spawn(server.run(
+            listener,
+            move || {
+                ready.send(()).ok();
+            },
+            async move {
+                stopped.await.ok();
+            },
+        ));
         within("the server to be ready", is_ready).await.expect("the server starts");
         let channel = Channel::from_shared(format!("http://{address}")).expect("an address").connect_lazy();
         Self { address, channel, stop: Some(stop), served: Some(served), config, folder }
@@ -99,7 +105,7 @@ impl Running {
     /// Stops it as SIGTERM does, and waits until it has.
     pub(crate) async fn stop(&mut self) {
         if let Some(stop) = self.stop.take() {
-            drop(stop.send(()));
+            stop.send(()).ok();
         }
         if let Some(served) = self.served.take() {
             within("the server to stop", served).await.expect("the server does not panic").expect("it stops well");

@@ -4,11 +4,12 @@ use crate::domain::content::Hasher;
 use crate::domain::exchange::{Exchange, Origin};
 use crate::domain::fault::Fault;
 use crate::domain::id::{CallId, Moment, Namespace};
+use crate::domain::pairing;
 use crate::domain::run::{Run, State, StopReason};
 use crate::domain::thread::{Expected, Head};
 use crate::store::ledger::{Changes, Lost};
 
-use super::super::base::head_moved;
+use super::super::base::{Parent, head_moved, renamed};
 use super::super::turn::{Detailed, Outcome, ThreadState, Uncaptured};
 use super::super::{App, store_fault};
 use super::{Claimed, Finished, changed_meanwhile};
@@ -18,7 +19,7 @@ impl App {
         &self,
         namespace: &Namespace,
         claimed: Claimed,
-        finished: Finished,
+        mut finished: Finished,
     ) -> Result<Outcome, Fault> {
         let now = self.clock.now();
         if !finished.turn.capture {
@@ -62,7 +63,17 @@ impl App {
                     .with("run_id", &run.id)
                     .with("run_state", run.state.word()));
             }
-            Err(_) => return Err(changed_meanwhile()),
+            Err(_) => {
+                let Some(parent) = self.prefix_stored_meanwhile(namespace, &finished).await? else {
+                    return Err(changed_meanwhile());
+                };
+                if let Some(prefix) = finished.start.prefix.take() {
+                    let names = renamed(&prefix.exchange.assistant, &parent.exchange.assistant);
+                    pairing::rename_results(&mut finished.plan.messages, &names);
+                }
+                finished.start.parent = Some(parent);
+                return Box::pin(self.complete(namespace, claimed, finished)).await;
+            }
         }
         let thread = match (claimed.thread, head) {
             (Some((thread, _, _)), Some(head)) => {
@@ -74,6 +85,22 @@ impl App {
         let offer = finished.plan.offer;
         let exchange = Detailed { exchange, offered: offer.offered, standing: offer.standing };
         Ok(Outcome { run, exchange: Some(exchange), thread, answer: None, replayed: false })
+    }
+
+    /// The turn's uncaptured prefix, where another turn on it was quicker to store it: one prefix is enough (S0-12).
+    async fn prefix_stored_meanwhile(
+        &self,
+        namespace: &Namespace,
+        finished: &Finished,
+    ) -> Result<Option<Parent>, Fault> {
+        let Some(prefix) = &finished.start.prefix else {
+            return Ok(None);
+        };
+        let stored = self.ledger.with_content(namespace, &prefix.exchange.content_hash).await.map_err(store_fault)?;
+        match stored.first() {
+            Some(id) => Ok(Some(self.parent(namespace, *id).await?)),
+            None => Ok(None),
+        }
     }
 
     async fn complete_uncaptured(

@@ -5,13 +5,14 @@ use crate::app::turn::{Base, Input, Turn};
 use crate::app::{App, Caller, join, store_fault};
 use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
+use crate::domain::graph::Place;
 use crate::domain::id::{ExchangeId, Namespace, RunId};
 use crate::domain::message::{Message, Role};
 use crate::domain::pairing;
 use crate::domain::run::{Run, State};
-use crate::domain::thread::Head;
+use crate::domain::thread::{Expected, Head};
 use crate::domain::tool::Offer;
-use crate::engine::{Context, Plan};
+use crate::engine::{Asked, Context, Plan};
 use crate::store::ledger::Token;
 
 /// A turn with all that was decided before its claim.
@@ -32,7 +33,7 @@ impl App {
         namespace: &Namespace,
         turn: &Turn,
     ) -> Result<(Option<ExchangeId>, RunId), Fault> {
-        let own = || turn.run_id.clone().unwrap_or_else(|| self.new_run_id());
+        let own = || turn.run_id.clone().or_else(|| turn.assigned.clone()).unwrap_or_else(|| self.new_run_id());
         let Input::Results(_) = &turn.input else {
             return Ok((None, own()));
         };
@@ -69,11 +70,11 @@ impl App {
         head: &Head,
         turn: &Turn,
     ) -> Result<Option<(Option<ExchangeId>, RunId)>, Fault> {
-        for run_id in head.active_run.iter().chain(&head.run_id) {
+        for run_id in turn.run_id.iter().chain(&head.active_run).chain(&head.run_id) {
             let Some((run, _)) = self.ledger.run(namespace, run_id).await.map_err(store_fault)? else {
                 continue;
             };
-            if let Some(step) = run.steps.iter().find(|step| step.fingerprint == turn.fingerprint) {
+            if let Some(step) = run.steps.iter().find(|step| step.fingerprint == turn.step) {
                 return Ok(Some((Some(step.calling), run_id.clone())));
             }
         }
@@ -94,7 +95,10 @@ impl App {
             Some(calling) => {
                 self.start_step(namespace, turn, run_id, calling, opens.as_ref().map(|(run, _)| run)).await?
             }
-            None => self.resolve_base(namespace, turn, run_id).await?,
+            None => match self.start_again(namespace, turn, run_id, opens.as_ref().map(|(run, _)| run)).await? {
+                Some(start) => start,
+                None => self.resolve_base(namespace, turn, run_id).await?,
+            },
         };
         let mut plan = self.plan(namespace, turn, &start).await?;
         if turn.capture && turn.run_id.is_none() && calling.is_none() {
@@ -110,6 +114,7 @@ impl App {
         let mut own = Vec::new();
         own.extend(start.interruption.clone());
         own.append(&mut plan.messages);
+        pairing::rename_results(&mut own, &start.renamed);
         let paired = pairing::pair(&start.open_calls(), own, || self.new_call_id())
             .map_err(|error| pairing_fault(&error, turn, &start))?;
         if !paired.open.is_empty() || paired.messages.last().is_some_and(|last| last.role == Role::Assistant) {
@@ -126,6 +131,40 @@ impl App {
         Ok(Prepared { start, plan, history, opens, calling })
     }
 
+    /// Where a run that is opened again starts, when its first attempt made a thread: there, and at the same point. Absent when it starts
+    /// where its request says.
+    async fn start_again(
+        &self,
+        namespace: &Namespace,
+        turn: &Turn,
+        run_id: &RunId,
+        opened: Option<&Run>,
+    ) -> Result<Option<Start>, Fault> {
+        let Some((run, id)) = opened.and_then(|run| Some((run, run.thread_id.as_ref()?))) else {
+            return Ok(None);
+        };
+        let names_it = matches!(&turn.base, Base::Thread(at) | Base::EmptyThread(at) if at.id == *id);
+        if names_it || self.ledger.thread(namespace, id).await.map_err(store_fault)?.is_none() {
+            return Ok(None);
+        }
+        let occupied = self.occupy(namespace, id, run_id)?;
+        let (thread, head, token) = self.read_thread(namespace, id).await?;
+        let expected = run.from.map_or(Expected::Empty, Expected::Exchange);
+        if !expected.holds(head.exchange) {
+            return Err(head_moved(id, expected, &head));
+        }
+        if let Some((_, pending, _)) = self.pending(namespace, &head).await? {
+            return Err(unanswered(&pending));
+        }
+        let parent = match head.exchange {
+            Some(id) => Some(self.parent(namespace, id).await?),
+            None => None,
+        };
+        let mut start = Start::at(parent, Some(StartThread::Move(thread, head, token)));
+        start.occupied = Some(occupied);
+        Ok(Some(start))
+    }
+
     async fn start_step(
         &self,
         namespace: &Namespace,
@@ -135,15 +174,11 @@ impl App {
         run: Option<&Run>,
     ) -> Result<Start, Fault> {
         let parent = self.parent(namespace, calling).await?;
-        let mut start = Start {
-            parent: Some(parent),
-            prefix: None,
-            thread: None,
-            interruption: None,
-            given_up: None,
-            occupied: None,
-        };
-        if let Some(id) = run.and_then(|run| run.thread_id.as_ref()) {
+        let mut start = Start::at(Some(parent), None);
+        if let Some(id) = run.and_then(|run| run.thread_id.as_ref())
+            // A thread that was removed takes no run with it.
+            && self.ledger.thread(namespace, id).await.map_err(store_fault)?.is_some()
+        {
             start.occupied = Some(self.flights.occupy(namespace, id, run_id).map_err(|busy| {
                 let message = format!("thread `{id}` is busy with run `{busy}`: wait for it, or cancel it");
                 Fault::new(Reason::ThreadBusy, message).with("thread_id", id).with("active_run_id", busy)
@@ -163,33 +198,39 @@ impl App {
     }
 
     async fn plan(&self, namespace: &Namespace, turn: &Turn, start: &Start) -> Result<Plan, Fault> {
-        match &turn.input {
-            Input::Request(asked) => {
-                let inherited = match (&start.parent, &start.prefix) {
-                    (_, Some(prefix)) => Some(prefix.tools.clone()),
-                    (Some(parent), None) => {
-                        Some(self.ledger.tool_set(namespace, parent.exchange.standing).await.map_err(store_fault)?)
-                    }
-                    (None, None) => None,
-                };
-                let context = Context {
-                    thread: start.thread.as_ref().map(|thread| thread.thread().defaults.clone()),
-                    inherited_tools: inherited,
-                    at_root: start.parent.is_none(),
-                };
-                self.engine.resolve((**asked).clone(), context)
-            }
-            Input::Results(results) => {
-                let calling = match &start.parent {
-                    Some(parent) if parent.exchange.is_pending() => &parent.exchange,
-                    Some(parent) => return Err(nothing_pending(Some(parent.exchange.id))),
-                    None => return Err(nothing_pending(None)),
-                };
-                let calling = self.detailed(namespace, calling.clone()).await?;
-                let offer = Offer { offered: calling.offered, standing: calling.standing };
-                self.engine.resume(calling.exchange.settings, offer, vec![results.clone()])
-            }
+        let results = match &turn.input {
+            Input::Request(asked) => return self.resolve(namespace, (**asked).clone(), start).await,
+            Input::Results(results) => results.clone(),
+        };
+        let calling = match &start.parent {
+            Some(parent) if parent.exchange.is_pending() => &parent.exchange,
+            Some(parent) => return Err(nothing_pending(Some(parent.exchange.id))),
+            None => return Err(nothing_pending(None)),
+        };
+        if calling.settings.is_empty() {
+            // The call was the caller's own, so nothing is known of its settings.
+            let asked = Asked { messages: vec![results], ..Asked::default() };
+            return self.resolve(namespace, asked, start).await;
         }
+        let calling = self.detailed(namespace, calling.clone()).await?;
+        let offer = Offer { offered: calling.offered, standing: calling.standing };
+        self.engine.resume(calling.exchange.settings, offer, vec![results])
+    }
+
+    async fn resolve(&self, namespace: &Namespace, asked: Asked, start: &Start) -> Result<Plan, Fault> {
+        let inherited = match (&start.parent, &start.prefix) {
+            (_, Some(prefix)) => Some(prefix.tools.clone()),
+            (Some(parent), None) => {
+                Some(self.ledger.tool_set(namespace, parent.exchange.standing).await.map_err(store_fault)?)
+            }
+            (None, None) => None,
+        };
+        let context = Context {
+            thread: start.thread.as_ref().map(|thread| thread.thread().defaults.clone()),
+            inherited_tools: inherited,
+            at_root: start.parent.is_none(),
+        };
+        self.engine.resolve(asked, context)
     }
 
     /// The whole history that ends with an exchange.
@@ -210,7 +251,7 @@ impl App {
                 .with("value", parent.exchange.depth));
         }
         let exchanges = match parent.place {
-            Some(place) => self.ledger.history(namespace, place).await.map_err(store_fault)?,
+            Some(place) => self.bounded_history(namespace, place).await?,
             None => vec![parent.exchange.clone()],
         };
         let mut messages = Vec::new();
@@ -219,6 +260,18 @@ impl App {
             messages.push(exchange.assistant);
         }
         Ok(messages)
+    }
+
+    async fn bounded_history(&self, namespace: &Namespace, place: Place) -> Result<Vec<Exchange>, Fault> {
+        let path = self.ledger.path(namespace, place).await.map_err(store_fault)?;
+        let max = self.limits.max_history_bytes;
+        let exchanges = self.ledger.exchanges(namespace, &path, 1, usize::MAX, max).await.map_err(store_fault)?;
+        if exchanges.last().is_some_and(|last| last.depth == place.depth) {
+            return Ok(exchanges);
+        }
+        let message =
+            format!("the history has more than {max} bytes, which is the limit: start a new one with a summary");
+        Err(Fault::new(Reason::LimitExceeded, message).with("limit", "max_history_bytes").with("max", max))
     }
 }
 

@@ -8,7 +8,8 @@ use crate::app::turn::Facts;
 use crate::domain::exchange::{Exchange, Origin};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{CallId, Hash, Moment, Namespace, RunId};
-use crate::domain::message::{Kind, Message};
+use crate::domain::message::Message;
+use crate::domain::pairing;
 use crate::domain::run::{Run, State, StopReason};
 use crate::domain::settings::Validation;
 use crate::domain::tool::ToolSet;
@@ -78,7 +79,7 @@ impl App {
         let mut previous = known.last.as_ref().map(|parent| parent.exchange.clone());
         for (cut, hash) in cuts.cuts.iter().zip(&cuts.hashes).skip(known.matched.len()) {
             let mut own: Vec<Message> = cut.messages.clone().filter_map(&mut take).collect();
-            rename_results(&mut own, &rename);
+            pairing::rename_results(&mut own, &rename);
             rename.clear();
             let Some(assistant) = take(cut.assistant) else {
                 return Err(Fault::new(Reason::Internal, "an answer of a transcript was used twice"));
@@ -168,14 +169,4 @@ fn renamed(known: &Known, cuts: &Cuts, take: &mut impl FnMut(usize) -> Option<Me
     };
     let pairs = assistant.tool_calls().zip(stored.assistant.tool_calls());
     pairs.map(|(given, stored)| (given.call_id.clone(), stored.call_id.clone())).collect()
-}
-
-fn rename_results(messages: &mut [Message], names: &[(CallId, CallId)]) {
-    for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
-        if let Kind::ToolResult(result) = &mut part.kind
-            && let Some((_, stored)) = names.iter().find(|(given, _)| *given == result.call_id)
-        {
-            result.call_id = stored.clone();
-        }
-    }
 }

@@ -138,8 +138,7 @@ pub(super) fn limits(server: &ServerConfig, limits: &Limits) -> Vec<(&'static st
         ("max_history_bytes", size(limits.max_history_bytes), "bytes"),
         ("max_runs", size(limits.max_runs), "count"),
         ("max_remembered_results", size(limits.max_remembered_results), "count"),
+        ("max_remembered_bytes", size(limits.max_remembered_bytes), "bytes"),
         ("max_page_bytes", size(limits.max_page_bytes), "bytes"),
-        ("max_fork_branches", size(limits.max_fork_branches), "count"),
-        ("max_transcript_messages", size(limits.max_transcript_messages), "count"),
     ]
 }
