@@ -64,13 +64,13 @@ impl App {
             }
             Entered::Lead(flight) => {
                 let watcher = flight.watch(false);
-                let mut landing = Landing { app: Arc::clone(self), flight: Arc::clone(&flight), key, result: None };
+                let landing = Landing { app: Arc::clone(self), flight: Arc::clone(&flight), key, result: None };
                 // Joined by `Flights::landed`, which the drain waits for.
                 let span = tracing::info_span!("run", %run_id, namespace = %caller.namespace);
                 let flying = async move {
                     let result = landing.app.fly(&landing.flight, &caller, turn, calling).await;
                     told(&result);
-                    landing.result = Some(result);
+                    landing.land(result);
                 };
                 tokio::spawn(flying.instrument(span));
                 Ok(watcher)
@@ -331,6 +331,12 @@ struct Landing {
     key: (Namespace, RunId),
     /// Absent when the task ended by a panic.
     result: Option<Result<Outcome, Fault>>,
+}
+
+impl Landing {
+    fn land(mut self, result: Result<Outcome, Fault>) {
+        self.result = Some(result);
+    }
 }
 
 impl Drop for Landing {

@@ -14,6 +14,7 @@ use crate::domain::thread::{Head, NewThread, Thread};
 use crate::store::ledger::Changes;
 
 use super::base::{Parent, empty_thread, head_at};
+use super::replay::conflict;
 use super::thread::Repeatable;
 use super::turn::{Base, ForkBase, Outcome, ThreadState, Turn};
 use super::{App, Caller, store_fault};
@@ -76,6 +77,8 @@ impl App {
         let namespace = &caller.namespace;
         let before = self.repeated(namespace, repeat).await?;
         let resolved = self.fork_point(namespace, point).await?;
+        let branches =
+            branches.into_iter().map(|branch| Branch { thread: under_fork(branch.thread), ..branch }).collect();
         let plan = match &before {
             Some(ids) => again(ids, branches)?,
             None => self.plan_fork(namespace, &resolved, branches, repeat).await?,
@@ -97,14 +100,17 @@ impl App {
         let mut planned = Vec::new();
         let mut ids = Vec::new();
         for branch in branches {
+            if let Some(id) = self.branched_before(namespace, &branch).await? {
+                ids.push(line(&id, branch.turn.as_ref()));
+                planned.push((Planned::Again(NewThread { id: Some(id), ..branch.thread }), branch.turn));
+                continue;
+            }
             let thread = self.fork_thread(namespace, &branch.thread, at.source.as_ref(), &at.exchange).await?;
-            if planned.iter().any(|(other, _): &(Planned, _)| other.thread_id() == &thread.id) {
+            if planned.iter().any(|(other, _): &(Planned, _)| other.thread_id() == Some(&thread.id)) {
                 return Err(super::thread::exists(&thread.id));
             }
-            let turn =
-                branch.turn.map(|turn| Turn { run_id: Some(turn.run_id.unwrap_or_else(|| self.new_run_id())), ..turn });
-            let run_id = turn.as_ref().and_then(|turn| turn.run_id.as_ref());
-            ids.push(format!("{} {}", thread.id, run_id.map_or("", RunId::as_str)));
+            let turn = branch.turn.map(|turn| Turn { assigned: Some(self.new_run_id()), ..turn });
+            ids.push(line(&thread.id, turn.as_ref()));
             if turn.is_none() {
                 changes.create_thread(&thread, &Head { updated_at: thread.created_at, ..head_at(&at.exchange) });
             }
@@ -113,6 +119,18 @@ impl App {
         self.remember(&mut changes, repeat, "fork", &ids.join("\n"));
         self.commit_fork(namespace, &changes).await?;
         Ok(planned)
+    }
+
+    /// The thread that the run of a branch's first turn is on, where it is on record for the same request: the call is a repetition.
+    async fn branched_before(&self, namespace: &Namespace, branch: &Branch) -> Result<Option<ThreadId>, Fault> {
+        let Some((turn, run_id)) = branch.turn.as_ref().and_then(|turn| Some((turn, turn.run_id.as_ref()?))) else {
+            return Ok(None);
+        };
+        match self.ledger.run(namespace, run_id).await.map_err(store_fault)? {
+            Some((run, _)) if run.fingerprint == turn.fingerprint => Ok(run.thread_id),
+            Some((run, _)) => Err(conflict(run_id, turn.fingerprint, run.fingerprint)),
+            None => Ok(None),
+        }
     }
 
     async fn commit_fork(&self, namespace: &Namespace, changes: &Changes) -> Result<(), Fault> {
@@ -135,27 +153,33 @@ impl App {
         planned: Planned,
         turn: Option<Turn>,
     ) -> Result<Branched, Fault> {
-        let id = planned.thread_id().clone();
-        let Some(turn) = turn else {
-            return Ok(Branched { thread: self.get_thread(caller, &id).await?, outcome: None });
-        };
         let thread = match planned {
             Planned::New(thread) => *thread,
             // Made by the call before, or by this one's claim.
-            Planned::Again(id) => {
-                let new = NewThread { id: Some(id.clone()), ..NewThread::default() };
-                match self.thread_state(&caller.namespace, &id).await? {
+            Planned::Again(new) => {
+                let made = match &new.id {
+                    Some(id) => self.thread_state(&caller.namespace, id).await?,
+                    None => None,
+                };
+                match made {
                     Some(state) => state.thread,
                     None => self.fork_thread(&caller.namespace, &new, at.source.as_ref(), &at.exchange).await?,
                 }
             }
+        };
+        let id = thread.id.clone();
+        let Some(turn) = turn else {
+            return Ok(Branched { thread: self.get_thread(caller, &id).await?, outcome: None });
         };
         let base = Base::Fork(Box::new(ForkBase { exchange: at.exchange.id, thread: thread.clone() }));
         let outcome = match self.start_turn(caller.clone(), Turn { base, ..turn }).await {
             Ok(mut watcher) => watcher.outcome().await,
             Err(fault) => Err(fault),
         };
-        let state = match self.thread_state(&caller.namespace, &id).await? {
+        // A run that another call started meanwhile, under the same id, has its own thread.
+        let elsewhere =
+            outcome.as_ref().ok().and_then(|outcome| outcome.thread.clone()).filter(|at| at.thread.id != id);
+        let state = match self.thread_state(&caller.namespace, &id).await?.or(elsewhere) {
             Some(state) => state,
             // What was refused before its claim made no thread.
             None => ThreadState { thread, head: Head::default(), pending: None },
@@ -265,16 +289,30 @@ enum Planned {
     /// To be made now.
     New(Box<Thread>),
     /// Planned by the call before.
-    Again(ThreadId),
+    Again(NewThread),
 }
 
 impl Planned {
-    fn thread_id(&self) -> &ThreadId {
+    fn thread_id(&self) -> Option<&ThreadId> {
         match self {
-            Self::New(thread) => &thread.id,
-            Self::Again(id) => id,
+            Self::New(thread) => Some(&thread.id),
+            Self::Again(new) => new.id.as_ref(),
         }
     }
+}
+
+/// What is remembered of a branch: its thread and its run.
+fn line(thread: &ThreadId, turn: Option<&Turn>) -> String {
+    let run_id = turn.and_then(|turn| turn.run_id.as_ref().or(turn.assigned.as_ref()));
+    format!("{thread} {}", run_id.map_or("", RunId::as_str))
+}
+
+/// What a fork is told about itself goes under `fork`, verbatim, so that it never meets a key that a thread has otherwise (S3-13).
+fn under_fork(new: NewThread) -> NewThread {
+    if new.metadata_json.is_empty() {
+        return new;
+    }
+    NewThread { metadata_json: format!("{{\"fork\":{}}}", new.metadata_json), ..new }
 }
 
 /// The ids that the same call decided before.
@@ -285,8 +323,8 @@ fn again(ids: &str, branches: Vec<Branch>) -> Result<Vec<(Planned, Option<Turn>)
     }
     let planned = lines.into_iter().zip(branches).map(|(line, branch)| {
         let (thread, run) = line.split_once(' ').unwrap_or((line, ""));
-        let turn = branch.turn.map(|turn| Turn { run_id: Some(RunId::new(run)), ..turn });
-        (Planned::Again(ThreadId::new(thread)), turn)
+        let turn = branch.turn.map(|turn| Turn { assigned: Some(RunId::new(run)), ..turn });
+        (Planned::Again(NewThread { id: Some(ThreadId::new(thread)), ..branch.thread }), turn)
     });
     Ok(planned.collect())
 }

@@ -9,11 +9,11 @@ use crate::domain::graph;
 use crate::domain::id::{ExchangeId, Hash, Namespace, RunId};
 use crate::domain::message::Message;
 use crate::domain::pairing;
-use crate::domain::thread::{Expected, Head, NewThread, Thread};
+use crate::domain::thread::{Expected, Head, NewThread, Thread, Unanswered};
 use crate::domain::transcript::{self, Cut};
 use crate::store::ledger::{Changes, Lost, Token};
 
-use super::base::{Parent, empty_thread, head_moved};
+use super::base::{Parent, empty_thread, head_moved, unanswered};
 use super::thread::Repeatable;
 use super::turn::{Facts, ThreadRef, ThreadState};
 use super::{App, Caller, store_fault};
@@ -102,7 +102,7 @@ impl App {
     pub async fn record(
         &self,
         caller: &Caller,
-        transcript: Transcript,
+        mut transcript: Transcript,
         repeat: &Repeatable,
     ) -> Result<Recorded, Fault> {
         let namespace = &caller.namespace;
@@ -111,6 +111,10 @@ impl App {
         check_facts(&transcript.facts, &cuts)?;
         if let Some(ids) = self.repeated(namespace, repeat).await? {
             return self.recorded_before(caller, &ids, &transcript, &cuts).await;
+        }
+        if let Some(TranscriptThread::New(new)) = &mut transcript.thread {
+            // What is recorded names its thread, so the id is decided before.
+            new.id.get_or_insert_with(|| self.new_thread_id());
         }
         for _ in 0..TRIES {
             if let Some(recorded) = self.try_record(caller, &transcript, cuts.clone(), repeat).await? {
@@ -164,7 +168,10 @@ impl App {
             None => None,
         };
         if new.exchanges.is_empty() && moved.as_ref().is_none_or(|(_, _, changed)| !changed) {
-            let thread = moved.map(|(thread, head, _)| ThreadState { thread, head, pending: None });
+            let thread = match moved {
+                Some((thread, _, _)) => self.thread_state(namespace, &thread.id).await?,
+                None => None,
+            };
             return Ok(Some(Recorded { exchanges: recorded, ignored_facts, thread, replayed: false }));
         }
         self.accept_work()?;
@@ -238,12 +245,13 @@ impl App {
     }
 
     async fn thread_to_move(&self, namespace: &Namespace, at: &ThreadRef) -> Result<(Thread, Head, Token), Fault> {
+        let (thread, head, token) = self.read_thread(namespace, &at.id).await?;
+        // In this order: a run that claims the thread after it was read moves what was read.
         if let Some(busy) = self.flights.busy_with(namespace, &at.id) {
             let message =
                 format!("thread `{}` is busy with run `{busy}`: wait for it, or record without the thread", at.id);
             return Err(Fault::new(Reason::ThreadBusy, message).with("thread_id", &at.id).with("active_run_id", busy));
         }
-        let (thread, head, token) = self.read_thread(namespace, &at.id).await?;
         if !at.expected.holds(head.exchange) {
             return Err(head_moved(&at.id, at.expected, &head));
         }
@@ -299,10 +307,13 @@ impl App {
                 changes.create_thread(&thread, &head);
                 Ok(Some((thread, head, true)))
             }
-            (Some(TranscriptThread::Existing(_)), Some((thread, before, token))) => {
+            (Some(TranscriptThread::Existing(at)), Some((thread, before, token))) => {
                 self.check_goes_through(namespace, &thread, &before, end, known).await?;
                 if before.exchange == Some(end.id) {
                     return Ok(Some((thread, before, false)));
+                }
+                if at.unanswered == Unanswered::Reject {
+                    self.check_answers(namespace, &before, known).await?;
                 }
                 let after = head(before);
                 changes.replace_head(&thread.id, &after, &token);
@@ -310,6 +321,18 @@ impl App {
             }
             (Some(TranscriptThread::Existing(_)), None) | (None, _) => Ok(None),
         }
+    }
+
+    /// A run that waits for results is not brushed aside: the transcript has its calls, and then their results, or does not go onto the thread.
+    async fn check_answers(&self, namespace: &Namespace, head: &Head, known: &Known) -> Result<(), Fault> {
+        let Some((place, pending, _)) = self.pending(namespace, head).await? else {
+            return Ok(());
+        };
+        let path = match known.last.as_ref().and_then(|last| last.place) {
+            Some(last) => self.ledger.path(namespace, last).await.map_err(store_fault)?,
+            None => Vec::new(),
+        };
+        if graph::contains(&path, place) { Ok(()) } else { Err(unanswered(&pending)) }
     }
 
     /// The transcript must go through the thread's head, so that moving the head forgets nothing.

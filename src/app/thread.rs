@@ -7,7 +7,7 @@ use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph::Segment;
 use crate::domain::id::{ExchangeId, Hash, Namespace, RequestId, ThreadId};
 use crate::domain::settings::ThreadDefaults;
-use crate::domain::thread::{Head, NewThread, Thread};
+use crate::domain::thread::{Head, NewThread, Thread, etag};
 use crate::store::ledger::{Changes, Lost, Remembered};
 
 use super::base::{forked_from, head_at};
@@ -55,12 +55,6 @@ pub struct TurnSummary {
 pub(super) fn exists(id: &ThreadId) -> Fault {
     let message = format!("thread `{id}` is there already: take another id, or go on from it with Continue");
     Fault::new(Reason::ThreadExists, message).with("thread_id", id)
-}
-
-/// A version of a thread: changes with the thread and with its head.
-pub fn etag(thread: &Thread, head: &Head) -> String {
-    let text = format!("{thread:?}{head:?}");
-    Hash::of(text.as_bytes()).to_string().chars().take(16).collect()
 }
 
 impl App {

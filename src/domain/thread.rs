@@ -123,3 +123,37 @@ pub struct NewThread {
     /// What its turns use; each absent field is the source thread's in a fork.
     pub defaults: ThreadDefaults,
 }
+
+/// Changes with every change of a thread or its head, and with the thread itself where one of the same id takes its place.
+pub fn etag(thread: &Thread, head: &Head) -> String {
+    let mut hasher = blake3::Hasher::new_derive_key("antiphon thread etag 1");
+    let mut add = |bytes: &[u8]| {
+        hasher.update(&(bytes.len() as u64).to_be_bytes());
+        hasher.update(bytes);
+    };
+    let optional = |text: Option<&str>| text.map_or_else(String::new, |text| format!("+{text}"));
+    add(thread.id.as_str().as_bytes());
+    add(thread.name.as_bytes());
+    add(&(thread.labels.len() as u64).to_be_bytes());
+    for (key, value) in &thread.labels {
+        add(key.as_bytes());
+        add(value.as_bytes());
+    }
+    add(thread.metadata_json.as_bytes());
+    add(optional(thread.defaults.profile_id.as_deref()).as_bytes());
+    add(optional(thread.defaults.model.as_deref()).as_bytes());
+    let tools = thread.defaults.standing_tools.as_ref();
+    add(tools.map_or(&[0][..], |_| &[1]));
+    add(tools.and_then(|tools| tools.hash()).as_ref().map_or(&[][..], |hash| &hash.0));
+    add(&thread.created_at.0.to_be_bytes());
+    add(&thread.updated_at.0.to_be_bytes());
+    add(head.exchange.as_ref().map_or(&[][..], |id| id.as_bytes()));
+    add(optional(head.run_id.as_ref().map(RunId::as_str)).as_bytes());
+    add(&head.turn_count.to_be_bytes());
+    add(optional(head.active_run.as_ref().map(RunId::as_str)).as_bytes());
+    add(&head.sequence.to_be_bytes());
+    add(&head.updated_at.0.to_be_bytes());
+    let mut short = [0; 8];
+    hasher.finalize_xof().fill(&mut short);
+    short.iter().map(|byte| format!("{byte:02x}")).collect()
+}

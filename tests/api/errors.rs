@@ -48,7 +48,10 @@ async fn configured_things_that_are_not_there() {
     let (provider, server, _folder) = configured().await;
     let unknown = refusal(&server, prompt("greting", "")).await;
     refused::is(&unknown, Code::InvalidArgument, Reason::PromptUnknown);
-    assert_eq!((refused::fact(&unknown, "prompt_id"), refused::fact(&unknown, "known_prompts")), ("greting".into(), "greeting".into()));
+    assert_eq!(
+        (refused::fact(&unknown, "prompt_id"), refused::fact(&unknown, "known_prompts")),
+        ("greting".into(), "greeting".into())
+    );
     assert!(unknown.message().contains("did you mean `greeting`"), "{unknown:?}");
     let missing = refusal(&server, prompt("greeting", "{\"nmae\":\"Ann\"}")).await;
     refused::is(&missing, Code::InvalidArgument, Reason::PromptVariables);
@@ -64,9 +67,13 @@ async fn configured_things_that_are_not_there() {
     assert_eq!(facts, ["verdit", "verdict"]);
     let profile = refusal(&server, pb::ExecutionRequest { profile_id: "stbu".into(), ..ask::text("x") }).await;
     refused::is(&profile, Code::InvalidArgument, Reason::ProfileUnknown);
-    assert_eq!((refused::fact(&profile, "profile_id"), refused::fact(&profile, "known_profiles")), ("stbu".into(), "stub".into()));
+    assert_eq!(
+        (refused::fact(&profile, "profile_id"), refused::fact(&profile, "known_profiles")),
+        ("stbu".into(), "stub".into())
+    );
     for schema in ["{\"type\":\"nonsense\"}", "not json", "{\"$ref\":\"https://example.com/x.json\"}"] {
-        let form = pb::contract::Form::JsonSchema(pb::JsonSchemaContract { schema_json: schema.into(), name: "v".into() });
+        let form =
+            pb::contract::Form::JsonSchema(pb::JsonSchemaContract { schema_json: schema.into(), name: "v".into() });
         let unusable = refusal(&server, contract(form)).await;
         refused::is(&unusable, Code::InvalidArgument, Reason::SchemaInvalid);
         assert_eq!(refused::fact(&unusable, "field"), "request.contract.json_schema.schema_json", "{unusable:?}");
@@ -93,10 +100,15 @@ async fn no_profile() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_backend_cannot_do() {
     let (provider, server, _folder) = configured().await;
-    let image = pb::ImagePart { source: Some(pb::MediaSource { source: Some(pb::media_source::Source::Inline(pb::InlineMedia {
-        media_type: "image/png".into(),
-        data: vec![1, 2, 3],
-    })) }), ..Default::default() };
+    let image = pb::ImagePart {
+        source: Some(pb::MediaSource {
+            source: Some(pb::media_source::Source::Inline(pb::InlineMedia {
+                media_type: "image/png".into(),
+                data: vec![1, 2, 3].into(),
+            })),
+        }),
+        ..Default::default()
+    };
     let part = pb::Part { kind: Some(pb::part::Kind::Image(image)), ..Default::default() };
     let messages = vec![pb::Message { role: pb::Role::System.into(), parts: vec![part] }, ask::user("x")];
     let request = pb::ExecutionRequest { messages, run_id: "r".into(), ..Default::default() };
@@ -141,18 +153,37 @@ async fn ids_of_nothing() {
 async fn unknown_numbers_and_choices_that_are_not_made() {
     let server = Running::echo().await;
     let mut client = server.exchanges();
-    let first = client.capture(ask::capture_on_new("t", ask::text("1"))).await.unwrap().into_inner().exchange.unwrap().exchange_id;
+    let first = client
+        .capture(ask::capture_on_new("t", ask::text("1")))
+        .await
+        .unwrap()
+        .into_inner()
+        .exchange
+        .unwrap()
+        .exchange_id;
     let on = |point| ask::on_thread(point, ask::text("x"));
     let continued = [
         (on(pb::ThreadPoint { on_busy: 99, ..ask::on("t") }), "thread.on_busy"),
         (on(pb::ThreadPoint { unanswered_tools: 99, ..ask::on("t") }), "thread.unanswered_tools"),
-        (on(pb::ThreadPoint { expected_head: Some(pb::ExpectedHead::default()), ..ask::on("t") }), "thread.expected_head"),
+        (
+            on(pb::ThreadPoint { expected_head: Some(pb::ExpectedHead::default()), ..ask::on("t") }),
+            "thread.expected_head",
+        ),
         (ask::after(&first, pb::ExecutionRequest { on_disconnect: 99, ..ask::text("x") }), "request.on_disconnect"),
         (ask::after(&first, pb::ExecutionRequest { retry: true, ..ask::text("x") }), "request.retry"),
-        (ask::after(&first, pb::ExecutionRequest { contract: Some(pb::Contract::default()), ..ask::text("x") }), "request.contract.form"),
-        (ask::after(&first, pb::ExecutionRequest { tool_choice: Some(pb::ToolChoice::default()), ..ask::text("x") }), "request.tool_choice.choice"),
+        (
+            ask::after(&first, pb::ExecutionRequest { contract: Some(pb::Contract::default()), ..ask::text("x") }),
+            "request.contract.form",
+        ),
+        (
+            ask::after(&first, pb::ExecutionRequest { tool_choice: Some(pb::ToolChoice::default()), ..ask::text("x") }),
+            "request.tool_choice.choice",
+        ),
         (ask::after(&first, pb::ExecutionRequest::default()), "request"),
-        (ask::after(&first, pb::ExecutionRequest { messages: vec![ask::user("")], ..Default::default() }), "request.messages[0].parts[0].text"),
+        (
+            ask::after(&first, pb::ExecutionRequest { messages: vec![ask::user("")], ..Default::default() }),
+            "request.messages[0].parts[0].text",
+        ),
         (ask::after_with(&first, vec![]), "tool_results.results"),
         (pb::ContinueRequest { input: None, ..ask::after(&first, ask::text("x")) }, "input"),
         (pb::ContinueRequest { from: None, ..ask::after(&first, ask::text("x")) }, "from"),
@@ -165,7 +196,8 @@ async fn unknown_numbers_and_choices_that_are_not_made() {
     }
     let scope = client.inspect(pb::InspectRequest { history: 99, ..ask::inspect(&first) }).await.unwrap_err();
     assert_eq!(refused::fields(&scope), ["history"]);
-    let state = server.runs().list(pb::RunServiceListRequest { states: vec![99], ..Default::default() }).await.unwrap_err();
+    let state =
+        server.runs().list(pb::RunServiceListRequest { states: vec![99], ..Default::default() }).await.unwrap_err();
     assert_eq!(refused::fields(&state), ["states[0]"]);
     let assistant = pb::ExecutionRequest { messages: vec![ask::user("q"), ask::assistant("a")], ..Default::default() };
     let assistant = client.r#continue(ask::after(&first, assistant)).await.unwrap_err();
@@ -188,7 +220,10 @@ async fn what_is_too_large_is_refused_before_any_work() {
     let mut client = server.exchanges();
     let large = client.capture(ask::capture(ask::text_as("r", &"x".repeat(100_000)))).await.unwrap_err();
     refused::is(&large, Code::ResourceExhausted, Reason::LimitExceeded);
-    assert_eq!((refused::fact(&large, "limit"), refused::fact(&large, "max")), ("max_message_bytes".into(), "65536".into()));
+    assert_eq!(
+        (refused::fact(&large, "limit"), refused::fact(&large, "max")),
+        ("max_message_bytes".into(), "65536".into())
+    );
     let mut claims_a_gigabyte = vec![0];
     claims_a_gigabyte.extend((1_u32 << 30).to_be_bytes());
     claims_a_gigabyte.extend(ask::capture(ask::text("x")).encode_to_vec());
@@ -209,12 +244,24 @@ async fn what_is_too_large_is_refused_before_any_work() {
 async fn limits_of_histories_and_runs() {
     let server = Running::start(scripted("[limits]\nmax_history_exchanges = 2\nmax_history_bytes = 4096\n")).await;
     let mut client = server.exchanges();
-    let mut last = client.capture(ask::capture(ask::text("1"))).await.unwrap().into_inner().exchange.unwrap().exchange_id;
-    last = client.r#continue(ask::after(&last, ask::text("2"))).await.unwrap().into_inner().exchange.unwrap().exchange_id;
+    let mut last =
+        client.capture(ask::capture(ask::text("1"))).await.unwrap().into_inner().exchange.unwrap().exchange_id;
+    last =
+        client.r#continue(ask::after(&last, ask::text("2"))).await.unwrap().into_inner().exchange.unwrap().exchange_id;
     let deep = client.r#continue(ask::after(&last, ask::text("3"))).await.unwrap_err();
     refused::is(&deep, Code::ResourceExhausted, Reason::LimitExceeded);
-    assert_eq!((refused::fact(&deep, "limit"), refused::fact(&deep, "max")), ("max_history_exchanges".into(), "2".into()));
-    let long = client.capture(ask::capture(ask::text(&"long ".repeat(2_000)))).await.unwrap().into_inner().exchange.unwrap().exchange_id;
+    assert_eq!(
+        (refused::fact(&deep, "limit"), refused::fact(&deep, "max")),
+        ("max_history_exchanges".into(), "2".into())
+    );
+    let long = client
+        .capture(ask::capture(ask::text(&"long ".repeat(2_000))))
+        .await
+        .unwrap()
+        .into_inner()
+        .exchange
+        .unwrap()
+        .exchange_id;
     let more = client.r#continue(ask::after(&long, ask::text("2"))).await;
     // One exchange is always read, however long it is; the next one finds the history over its limit.
     let long = more.unwrap().into_inner().exchange.unwrap().exchange_id;

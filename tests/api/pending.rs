@@ -15,7 +15,13 @@ async fn waiting(rest: impl IntoIterator<Item = Entry>) -> (Provider, Running, S
     let provider = Provider::start(first.into_iter().chain(rest)).await;
     let server = Running::start(openai(&provider.base_url())).await;
     let mut client = server.exchanges();
-    let head = client.capture(ask::capture_on_new("t", ask::text_as("r0", "q1"))).await.unwrap().into_inner().exchange.unwrap();
+    let head = client
+        .capture(ask::capture_on_new("t", ask::text_as("r0", "q1")))
+        .await
+        .unwrap()
+        .into_inner()
+        .exchange
+        .unwrap();
     let asked = client.r#continue(ask::on_thread(ask::on("t"), stub::offering("r", "q2"))).await.unwrap().into_inner();
     (provider, server, head.exchange_id, asked.exchange.unwrap())
 }
@@ -37,10 +43,14 @@ async fn a_prompt_over_pending_calls_is_refused() {
     assert_eq!((pending.run_id.as_str(), &pending.exchange_id), ("r", &asked.exchange_id));
     assert_eq!((&thread.head_exchange_id, thread.active_run_id.as_str(), thread.turn_count), (&head, "r", 1));
     assert_eq!(look::run(&server, "r").await.pending_tool_calls, asked.pending_tool_calls);
-    let refusal = server.exchanges().r#continue(ask::on_thread(ask::on("t"), ask::text("never mind"))).await.unwrap_err();
+    let refusal =
+        server.exchanges().r#continue(ask::on_thread(ask::on("t"), ask::text("never mind"))).await.unwrap_err();
     refused::is(&refusal, Code::FailedPrecondition, Reason::UnansweredToolCalls);
     assert_eq!(refused::fact(&refusal, "call_ids"), asked.pending_tool_calls[0].call_id);
-    assert_eq!((refused::fact(&refusal, "run_id"), refused::fact(&refusal, "exchange_id")), ("r".into(), asked.exchange_id.clone()));
+    assert_eq!(
+        (refused::fact(&refusal, "run_id"), refused::fact(&refusal, "exchange_id")),
+        ("r".into(), asked.exchange_id.clone())
+    );
     let none = server.exchanges().r#continue(ask::after_with(&head, vec![ask::result("c", "x")])).await.unwrap_err();
     refused::is(&none, Code::FailedPrecondition, Reason::NoPendingToolCalls);
     assert_eq!(refused::fact(&none, "exchange_id"), head);
@@ -51,17 +61,31 @@ async fn a_prompt_over_pending_calls_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn interrupting_answers_each_call_with_a_marked_result() {
     let (provider, server, _, asked) = waiting([stub::text("a2")]).await;
-    let next = server.exchanges().r#continue(over(pb::UnansweredTools::Interrupt, ask::text_as("n", "never mind"))).await.unwrap();
+    let next = server
+        .exchanges()
+        .r#continue(over(pb::UnansweredTools::Interrupt, ask::text_as("n", "never mind")))
+        .await
+        .unwrap();
     let next = next.into_inner();
     let exchange = next.exchange.unwrap();
-    assert_eq!((&exchange.parent_exchange_id, exchange.turn, next.thread.unwrap().turn_count), (&asked.exchange_id, 2, 2));
+    assert_eq!(
+        (&exchange.parent_exchange_id, exchange.turn, next.thread.unwrap().turn_count),
+        (&asked.exchange_id, 2, 2)
+    );
     let Some(pb::part::Kind::ToolResult(result)) = &exchange.messages[0].parts[0].kind else { panic!("{exchange:?}") };
-    assert_eq!((&result.call_id, result.interrupted, result.is_error), (&asked.pending_tool_calls[0].call_id, true, true));
+    assert_eq!(
+        (&result.call_id, result.interrupted, result.is_error),
+        (&asked.pending_tool_calls[0].call_id, true, true)
+    );
     assert_eq!(look::run(&server, "r").await.state(), pb::RunState::Cancelled);
     let body = provider.request(2).await.json();
     assert_eq!(roles(&body), ["user", "assistant", "user", "assistant", "tool", "user"]);
     assert_eq!(body["messages"][4]["tool_call_id"], "p1");
-    let late = server.exchanges().r#continue(ask::on_thread_with("t", vec![ask::result(&result.call_id, "late")])).await.unwrap_err();
+    let late = server
+        .exchanges()
+        .r#continue(ask::on_thread_with("t", vec![ask::result(&result.call_id, "late")]))
+        .await
+        .unwrap_err();
     refused::is(&late, Code::FailedPrecondition, Reason::NoPendingToolCalls);
 }
 
@@ -69,7 +93,11 @@ async fn interrupting_answers_each_call_with_a_marked_result() {
 #[tokio::test(flavor = "multi_thread")]
 async fn abandoning_goes_on_from_the_head() {
     let (provider, server, head, asked) = waiting([stub::text("a2"), stub::text("late")]).await;
-    let next = server.exchanges().r#continue(over(pb::UnansweredTools::Abandon, ask::text_as("n", "never mind"))).await.unwrap();
+    let next = server
+        .exchanges()
+        .r#continue(over(pb::UnansweredTools::Abandon, ask::text_as("n", "never mind")))
+        .await
+        .unwrap();
     let next = next.into_inner().exchange.unwrap();
     assert_eq!((&next.parent_exchange_id, next.turn), (&head, 2));
     assert_eq!(roles(&provider.request(2).await.json()), ["user", "assistant", "user"]);
@@ -89,7 +117,10 @@ async fn an_empty_thread_may_wait() {
     client.capture(ask::capture_on_new("t", stub::offering("r", "q"))).await.unwrap();
     let onto = |unanswered: pb::UnansweredTools| {
         let point = pb::ThreadPoint { unanswered_tools: unanswered.into(), ..ask::on("t") };
-        pb::CaptureRequest { thread: Some(pb::capture_request::Thread::ExistingThread(point)), ..ask::capture(ask::text("other")) }
+        pb::CaptureRequest {
+            thread: Some(pb::capture_request::Thread::ExistingThread(point)),
+            ..ask::capture(ask::text("other"))
+        }
     };
     let refusal = client.capture(onto(pb::UnansweredTools::Reject)).await.unwrap_err();
     refused::is(&refusal, Code::FailedPrecondition, Reason::UnansweredToolCalls);
@@ -105,10 +136,14 @@ async fn an_empty_thread_may_wait() {
 async fn a_fork_at_pending_calls_brings_results() {
     let (provider, server, head, asked) = waiting([stub::text("left"), stub::text("own")]).await;
     let mut client = server.exchanges();
-    let prompted = client.fork(ask::fork(&asked.exchange_id, vec![ask::branch("f", Some(ask::text("x")))])).await.unwrap_err();
+    let prompted =
+        client.fork(ask::fork(&asked.exchange_id, vec![ask::branch("f", Some(ask::text("x")))])).await.unwrap_err();
     refused::is(&prompted, Code::FailedPrecondition, Reason::UnansweredToolCalls);
     let results = || vec![ask::result(&asked.pending_tool_calls[0].call_id, "seen")];
-    let branch = pb::ForkBranch { input: Some(pb::fork_branch::Input::ToolResults(ask::results(results()))), ..ask::branch("f", None) };
+    let branch = pb::ForkBranch {
+        input: Some(pb::fork_branch::Input::ToolResults(ask::results(results()))),
+        ..ask::branch("f", None)
+    };
     let forked = client.fork(ask::fork(&asked.exchange_id, vec![branch])).await.unwrap().into_inner().results.remove(0);
     let exchange = forked.exchange.unwrap();
     assert_eq!((&exchange.parent_exchange_id, exchange.text.as_str()), (&asked.exchange_id, "left"));
@@ -124,7 +159,8 @@ async fn a_fork_at_pending_calls_brings_results() {
 /// S3-8..11: only a COMPLETED captured run on the path can be forked after, and each refusal names the way out.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fork_after_a_run_needs_a_completed_one_on_the_path() {
-    let (_provider, server, head, asked) = waiting([stub::text("beside"), stub::text("loose"), stub::status(400, "no")]).await;
+    let (_provider, server, head, asked) =
+        waiting([stub::text("beside"), stub::text("loose"), stub::status(400, "no")]).await;
     let mut client = server.exchanges();
     client.r#continue(ask::after(&head, ask::text_as("beside", "x"))).await.unwrap();
     let execution = Some(pb::run_request::Execution::Request(ask::text_as("loose", "x")));
@@ -187,21 +223,28 @@ async fn a_person_needs_a_run_id() {
     assert_eq!(look::threads(&server).await.len(), 0);
     let named = client.capture(ask::capture(request("mine"))).await.unwrap().into_inner();
     assert_eq!(named.run.unwrap().run_id, "mine", "S3-30");
-    let loose = pb::RunRequest { execution: Some(pb::run_request::Execution::Request(request(""))), ..Default::default() };
+    let loose =
+        pb::RunRequest { execution: Some(pb::run_request::Execution::Request(request(""))), ..Default::default() };
     assert!(client.run(loose).await.is_ok(), "what is not kept cannot be answered later");
 }
 
 /// S0-11, S0-12: an uncaptured answer with calls goes on with their results, named by the ids that the answer gave them.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_uncaptured_call_is_answered() {
-    let provider = Provider::start([stub::calls(&[("p1", "look", "{}")]), stub::text("done"), stub::text("again")]).await;
+    let provider =
+        Provider::start([stub::calls(&[("p1", "look", "{}")]), stub::text("done"), stub::text("again")]).await;
     let server = Running::start(openai(&provider.base_url())).await;
     let mut client = server.exchanges();
     let execution = Some(pb::run_request::Execution::Request(stub::offering("r", "q")));
     let run = pb::RunRequest { execution, include_rendered_messages: true, ..Default::default() };
     let ran = client.run(run).await.unwrap().into_inner();
-    assert_eq!((ran.run.unwrap().state(), ran.stop_reason), (pb::RunState::Completed, pb::StopReason::ToolCalls.into()));
-    let Some(pb::part::Kind::ToolCall(call)) = &ran.assistant.as_ref().unwrap().parts[0].kind else { panic!("{:?}", ran.assistant) };
+    assert_eq!(
+        (ran.run.unwrap().state(), ran.stop_reason),
+        (pb::RunState::Completed, pb::StopReason::ToolCalls.into())
+    );
+    let Some(pb::part::Kind::ToolCall(call)) = &ran.assistant.as_ref().unwrap().parts[0].kind else {
+        panic!("{:?}", ran.assistant)
+    };
     let prefix = pb::UncapturedPrefix {
         rendered_messages: ran.rendered_messages.clone(),
         assistant: ran.assistant.clone(),
@@ -218,7 +261,10 @@ async fn an_uncaptured_call_is_answered() {
     let done = client.r#continue(follow("seen")).await.unwrap().into_inner().exchange.unwrap();
     assert_eq!((done.text.as_str(), done.depth), ("done", 2));
     let body = provider.request(1).await.json();
-    assert_eq!((roles(&body), &body["messages"][2]["tool_call_id"]), (vec!["user".into(), "assistant".into(), "tool".into()], &"p1".into()));
+    assert_eq!(
+        (roles(&body), &body["messages"][2]["tool_call_id"]),
+        (vec!["user".into(), "assistant".into(), "tool".into()], &"p1".into())
+    );
     let again = client.r#continue(follow("seen otherwise")).await.unwrap().into_inner().exchange.unwrap();
     assert_eq!(again.parent_exchange_id, done.parent_exchange_id, "the prefix is stored once");
 }

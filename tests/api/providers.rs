@@ -86,12 +86,24 @@ async fn a_success_that_is_none_is_an_error() {
         (json(r#"{"choices":[]}"#), Code::Unavailable, Reason::ProviderBadAnswer),
         (json("{}"), Code::Unavailable, Reason::ProviderBadAnswer),
         (json("not json"), Code::Unavailable, Reason::ProviderBadAnswer),
-        (Entry::new(200, "text/html", &["<html><title>Sign in</title></html>"]), Code::Unavailable, Reason::ProviderBadAnswer),
-        (Entry::new(502, "text/html", &["<html><title>Bad gateway</title></html>"]), Code::Unavailable, Reason::ProviderUnavailable),
+        (
+            Entry::new(200, "text/html", &["<html><title>Sign in</title></html>"]),
+            Code::Unavailable,
+            Reason::ProviderBadAnswer,
+        ),
+        (
+            Entry::new(502, "text/html", &["<html><title>Bad gateway</title></html>"]),
+            Code::Unavailable,
+            Reason::ProviderUnavailable,
+        ),
     ];
     for (number, (entry, code, reason)) in cases.into_iter().enumerate() {
         let failed = failure(entry, "").await;
-        assert_eq!((failed.code(), refused::reason(&failed)), (code, reason.word().to_owned()), "case {number}: {failed:?}");
+        assert_eq!(
+            (failed.code(), refused::reason(&failed)),
+            (code, reason.word().to_owned()),
+            "case {number}: {failed:?}"
+        );
         assert!(!failed.message().contains("<html>"), "{failed:?}");
     }
     let half = Entry::json(r#"{"choices":[{"message":{"role":"assistant","content":"Hel"#);
@@ -132,7 +144,10 @@ async fn nobody_there_and_no_key() {
     let server = Running::start(openai_with(&provider.base_url(), "requires_credential = true\n")).await;
     let failed = server.exchanges().capture(ask::capture(ask::text("x"))).await.unwrap_err();
     refused::is(&failed, Code::FailedPrecondition, Reason::CredentialMissing);
-    assert_eq!((refused::fact(&failed, "backend_id"), refused::fact(&failed, "credential_source")), ("stub".into(), "SERVER".into()));
+    assert_eq!(
+        (refused::fact(&failed, "backend_id"), refused::fact(&failed, "credential_source")),
+        ("stub".into(), "SERVER".into())
+    );
     assert_eq!(provider.count(), 0);
 }
 
@@ -153,7 +168,8 @@ async fn a_key_goes_to_the_provider_and_nowhere_else() {
     refused::is(&failed, Code::FailedPrecondition, Reason::ProviderRefusedCredential);
     assert_eq!(provider.request(0).await.header("authorization"), Some("Bearer sk-very-secret-key"));
     let done = server.exchanges().capture(ask::capture(ask::text("x"))).await.unwrap().into_inner();
-    let backend = server.catalog().inspect_backend(pb::InspectBackendRequest { backend_id: "stub".into() }).await.unwrap();
+    let backend =
+        server.catalog().inspect_backend(pb::InspectBackendRequest { backend_id: "stub".into() }).await.unwrap();
     let backend = backend.into_inner().backend.unwrap();
     assert!(backend.has_credential);
     let everything = format!("{failed:?}{:?}{done:?}{backend:?}", look::run(&server, "r").await);

@@ -18,7 +18,10 @@ fn turns(count: usize) -> Vec<pb::Message> {
 }
 
 fn on_existing(thread: &str, messages: Vec<pb::Message>) -> pb::RecordRequest {
-    pb::RecordRequest { thread: Some(pb::record_request::Thread::ExistingThread(ask::on(thread))), ..ask::record(messages) }
+    pb::RecordRequest {
+        thread: Some(pb::record_request::Thread::ExistingThread(ask::on(thread))),
+        ..ask::record(messages)
+    }
 }
 
 fn on_new(thread: &str, messages: Vec<pb::Message>) -> pb::RecordRequest {
@@ -27,11 +30,17 @@ fn on_new(thread: &str, messages: Vec<pb::Message>) -> pb::RecordRequest {
 }
 
 fn after(exchange_id: &str, messages: Vec<pb::Message>) -> pb::RecordRequest {
-    pb::RecordRequest { start: Some(pb::record_request::Start::AfterExchange(ask::point(exchange_id))), ..ask::record(messages) }
+    pb::RecordRequest {
+        start: Some(pb::record_request::Start::AfterExchange(ask::point(exchange_id))),
+        ..ask::record(messages)
+    }
 }
 
 fn after_head(thread: &str, messages: Vec<pb::Message>) -> pb::RecordRequest {
-    pb::RecordRequest { start: Some(pb::record_request::Start::AfterHead(pb::AfterHead {})), ..on_existing(thread, messages) }
+    pb::RecordRequest {
+        start: Some(pb::record_request::Start::AfterHead(pb::AfterHead {})),
+        ..on_existing(thread, messages)
+    }
 }
 
 fn ids(recorded: &pb::RecordResponse) -> Vec<&str> {
@@ -77,7 +86,8 @@ async fn facts_are_kept_with_what_is_new() {
         tools: ask::tools(&["look"]),
     };
     let labels = [("team".to_owned(), "red".to_owned())];
-    let request = pb::RecordRequest { facts: vec![facts(1, "mine")], labels: labels.clone().into(), ..ask::record(turns(1)) };
+    let request =
+        pb::RecordRequest { facts: vec![facts(1, "mine")], labels: labels.clone().into(), ..ask::record(turns(1)) };
     let recorded = record(&server, request).await.unwrap();
     assert_eq!(recorded.exchanges[0].run_id, "mine");
     let page = server.exchanges().inspect(ask::inspect(&recorded.exchange_id)).await.unwrap().into_inner();
@@ -86,11 +96,17 @@ async fn facts_are_kept_with_what_is_new() {
     let responder = exchange.responder.unwrap();
     assert_eq!((responder.provider.as_str(), responder.model.as_str()), ("elsewhere", "m1"));
     let usage = exchange.usage.unwrap();
-    assert_eq!((usage.reported, usage.input_tokens, usage.completeness()), (true, Some(5), pb::UsageCompleteness::Complete));
+    assert_eq!(
+        (usage.reported, usage.input_tokens, usage.completeness()),
+        (true, Some(5), pb::UsageCompleteness::Complete)
+    );
     assert_eq!(exchange.tools.unwrap().offered.unwrap().tools[0].name, "look");
     assert_eq!(exchange.labels, labels.clone().into());
     let run = look::run(&server, "mine").await;
-    assert_eq!((run.state(), run.captured, run.exchange_id.as_str()), (pb::RunState::Completed, true, recorded.exchange_id.as_str()));
+    assert_eq!(
+        (run.state(), run.captured, run.exchange_id.as_str()),
+        (pb::RunState::Completed, true, recorded.exchange_id.as_str())
+    );
     assert_eq!((run.usage.unwrap().input_tokens, run.labels), (Some(5), labels.into()));
     let later = pb::RecordRequest { facts: vec![facts(1, "other"), facts(3, "second")], ..ask::record(turns(2)) };
     let later = record(&server, later).await.unwrap();
@@ -98,9 +114,11 @@ async fn facts_are_kept_with_what_is_new() {
     assert_eq!(later.ignored_facts[0].message_index, 1);
     assert_eq!(later.ignored_facts[0].fields, ["run_id", "provider", "model", "stop_reason", "usage", "tools"]);
     assert_eq!((later.exchanges[0].run_id.as_str(), later.exchanges[1].run_id.as_str()), ("mine", "second"));
-    let taken = pb::RecordRequest { facts: vec![facts(1, "mine")], ..ask::record(vec![ask::user("new"), ask::assistant("b")]) };
+    let taken =
+        pb::RecordRequest { facts: vec![facts(1, "mine")], ..ask::record(vec![ask::user("new"), ask::assistant("b")]) };
     refused::is(&record(&server, taken).await.unwrap_err(), Code::AlreadyExists, Reason::RunIdConflict);
-    let twice = pb::RecordRequest { facts: vec![facts(1, "dup"), facts(3, "dup")], ..after(&later.exchange_id, turns(2)) };
+    let twice =
+        pb::RecordRequest { facts: vec![facts(1, "dup"), facts(3, "dup")], ..after(&later.exchange_id, turns(2)) };
     let twice = record(&server, twice).await.unwrap_err();
     assert_eq!(twice.code(), Code::InvalidArgument, "two turns are two runs: {twice:?}");
     refused::is(&look::no_run(&server, "dup").await, Code::NotFound, Reason::RunNotFound);
@@ -111,7 +129,8 @@ async fn facts_are_kept_with_what_is_new() {
 async fn what_cannot_be_cut_is_named_by_its_index() {
     let server = Running::echo().await;
     let trailing = [turns(1), vec![ask::user("more"), ask::user("still more")]].concat();
-    let unanswered = vec![ask::user("q"), ask::calling("c", "look", "{}"), ask::user("never mind"), ask::assistant("a")];
+    let unanswered =
+        vec![ask::user("q"), ask::calling("c", "look", "{}"), ask::user("never mind"), ask::assistant("a")];
     let open = vec![ask::user("q"), ask::assistant("a"), ask::user("r"), ask::calling("c", "look", "{}")];
     let unknown = vec![ask::user("q"), ask::answering("c", "x"), ask::assistant("a")];
     let twice = vec![
@@ -149,18 +168,24 @@ async fn calls_whose_ids_repeat_are_kept_apart() {
     let runs: Vec<_> = recorded.exchanges.iter().map(|exchange| exchange.run_id.as_str()).collect();
     assert_eq!((runs.len(), runs[0] == runs[1], runs[1] == runs[2], runs[2] == runs[3]), (4, true, true, false));
     let run = look::run(&server, runs[0]).await;
-    assert_eq!((run.state(), run.exchange_count, run.exchange_id.as_str()), (pb::RunState::Completed, 3, ids(&recorded)[2]));
+    assert_eq!(
+        (run.state(), run.exchange_count, run.exchange_id.as_str()),
+        (pb::RunState::Completed, 3, ids(&recorded)[2])
+    );
     let page = server.exchanges().inspect(ask::inspect(&recorded.exchange_id)).await.unwrap().into_inner();
     assert_eq!(page.path.iter().map(|step| step.turn).collect::<Vec<_>>(), [1, 1, 1, 2]);
-    assert_eq!(ask::texts(&page.messages)[1..5], [
-        "A:call list_dir {\"path\":\".\"}",
-        "T:result here",
-        "A:call list_dir {\"path\":\"/\"}",
-        "T:result root",
-    ]);
+    assert_eq!(
+        ask::texts(&page.messages)[1..5],
+        ["A:call list_dir {\"path\":\".\"}", "T:result here", "A:call list_dir {\"path\":\"/\"}", "T:result root",]
+    );
     server.exchanges().r#continue(ask::after(&recorded.exchange_id, ask::text("go on"))).await.unwrap();
     let body = provider.request(0).await.json();
-    let sent: Vec<_> = body["messages"].as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect();
+    let sent: Vec<_> = body["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["role"].as_str().unwrap().to_owned())
+        .collect();
     assert_eq!(sent, ["user", "assistant", "tool", "assistant", "tool", "assistant", "user", "assistant", "user"]);
     for (call, result) in [(1, 2), (3, 4)] {
         assert_eq!(body["messages"][call]["tool_calls"][0]["id"], body["messages"][result]["tool_call_id"]);
@@ -175,8 +200,16 @@ async fn calls_whose_ids_repeat_are_kept_apart() {
 async fn results_may_begin_what_is_new() {
     let provider = Provider::start([stub::calls(&[("p1", "look", "{}")])]).await;
     let server = Running::start(openai(&provider.base_url())).await;
-    let asked = server.exchanges().capture(ask::capture(stub::offering("r", "q"))).await.unwrap().into_inner().exchange.unwrap();
-    let whole = vec![ask::user("q"), ask::calling("p1", "look", "{}"), ask::answering("p1", "seen"), ask::assistant("a")];
+    let asked = server
+        .exchanges()
+        .capture(ask::capture(stub::offering("r", "q")))
+        .await
+        .unwrap()
+        .into_inner()
+        .exchange
+        .unwrap();
+    let whole =
+        vec![ask::user("q"), ask::calling("p1", "look", "{}"), ask::answering("p1", "seen"), ask::assistant("a")];
     let recorded = record(&server, ask::record(whole)).await.unwrap();
     assert_eq!((recorded.stored_count, recorded.matched_count, ids(&recorded)[0]), (1, 1, asked.exchange_id.as_str()));
     let call_id = asked.pending_tool_calls[0].call_id.as_str();
@@ -202,17 +235,30 @@ async fn a_transcript_goes_on_from_an_exchange_or_a_head() {
     let whole = record(&server, on_existing("t", turns(3))).await.unwrap();
     assert_eq!((whole.matched_count, whole.stored_count), (2, 1));
     assert_eq!(look::thread(&server, "t").await.head_exchange_id, whole.exchange_id);
-    let beside = record(&server, after(&first.exchange_id, vec![ask::user("else"), ask::assistant("b")])).await.unwrap();
-    let exchange = server.exchanges().inspect(ask::inspect(&beside.exchange_id)).await.unwrap().into_inner().exchange.unwrap();
-    assert_eq!((exchange.parent_exchange_id, exchange.turn, exchange.thread_id), (first.exchange_id.clone(), 2, String::new()));
+    let beside =
+        record(&server, after(&first.exchange_id, vec![ask::user("else"), ask::assistant("b")])).await.unwrap();
+    let exchange =
+        server.exchanges().inspect(ask::inspect(&beside.exchange_id)).await.unwrap().into_inner().exchange.unwrap();
+    assert_eq!(
+        (exchange.parent_exchange_id, exchange.turn, exchange.thread_id),
+        (first.exchange_id.clone(), 2, String::new())
+    );
     assert_eq!(look::thread(&server, "t").await.head_exchange_id, whole.exchange_id, "no head moved");
     let nowhere = record(&server, pb::RecordRequest { thread: None, ..after_head("t", turns(1)) }).await.unwrap_err();
     assert_eq!(refused::fields(&nowhere), ["after_head"]);
-    server.threads().create(pb::ThreadServiceCreateRequest {
-        thread: Some(pb::NewThread { thread_id: "empty".into(), ..Default::default() }),
-        ..Default::default()
-    }).await.unwrap();
-    refused::is(&record(&server, after_head("empty", turns(1))).await.unwrap_err(), Code::FailedPrecondition, Reason::ThreadEmpty);
+    server
+        .threads()
+        .create(pb::ThreadServiceCreateRequest {
+            thread: Some(pb::NewThread { thread_id: "empty".into(), ..Default::default() }),
+            ..Default::default()
+        })
+        .await
+        .unwrap();
+    refused::is(
+        &record(&server, after_head("empty", turns(1))).await.unwrap_err(),
+        Code::FailedPrecondition,
+        Reason::ThreadEmpty,
+    );
     let begun = record(&server, on_existing("empty", turns(1))).await.unwrap();
     assert_eq!((begun.matched_count, &begun.exchange_id), (1, &first.exchange_id), "content is stored once");
     assert_eq!(look::thread(&server, "empty").await.head_exchange_id, first.exchange_id);
@@ -227,7 +273,8 @@ async fn what_is_recorded_onto_a_new_thread_names_it() {
     let recorded = record(&server, on_new("", turns(1))).await.unwrap();
     let thread = recorded.thread.unwrap().thread_id;
     assert_eq!(look::run(&server, &recorded.exchanges[0].run_id).await.thread_id, thread);
-    let exchange = server.exchanges().inspect(ask::inspect(&recorded.exchange_id)).await.unwrap().into_inner().exchange.unwrap();
+    let exchange =
+        server.exchanges().inspect(ask::inspect(&recorded.exchange_id)).await.unwrap().into_inner().exchange.unwrap();
     assert_eq!(exchange.thread_id, thread);
 }
 
@@ -250,7 +297,11 @@ async fn a_transcript_goes_through_the_head() {
     refused::is(&stale, Code::Aborted, Reason::HeadMoved);
     assert_eq!(refused::fact(&stale, "head_exchange_id"), first.exchange_id);
     assert_eq!(look::thread(&server, "t").await.head_exchange_id, first.exchange_id);
-    assert_eq!(record(&server, on_new("f", elsewhere)).await.unwrap().matched_count, 1, "a new thread may go elsewhere");
+    assert_eq!(
+        record(&server, on_new("f", elsewhere)).await.unwrap().matched_count,
+        1,
+        "a new thread may go elsewhere"
+    );
 }
 
 /// A repeated request id brings the same answer, and another request under it conflicts.
@@ -259,7 +310,9 @@ async fn a_repeated_request_id_brings_what_it_brought() {
     let server = Running::echo().await;
     let request = || pb::RecordRequest { request_id: "once".into(), ..on_new("t", turns(2)) };
     let first = record(&server, request()).await.unwrap();
-    let again = record(&server, pb::RecordRequest { labels: [("a".to_owned(), "b".to_owned())].into(), ..request() }).await.unwrap();
+    let again = record(&server, pb::RecordRequest { labels: [("a".to_owned(), "b".to_owned())].into(), ..request() })
+        .await
+        .unwrap();
     assert_eq!(again, pb::RecordResponse { replayed: true, ..first.clone() });
     let server = server.restart().await;
     assert_eq!(record(&server, request()).await.unwrap(), again);
@@ -295,7 +348,11 @@ async fn a_pending_run_is_not_recorded_over() {
     let refusal = record(&server, after_head("t", over.clone())).await.unwrap_err();
     refused::is(&refusal, Code::FailedPrecondition, Reason::UnansweredToolCalls);
     assert_eq!(look::thread(&server, "t").await.active_run_id, "r");
-    let through = [turns(1), vec![ask::user("q2"), ask::calling("p1", "look", "{}"), ask::answering("p1", "x"), ask::assistant("a")]].concat();
+    let through = [
+        turns(1),
+        vec![ask::user("q2"), ask::calling("p1", "look", "{}"), ask::answering("p1", "x"), ask::assistant("a")],
+    ]
+    .concat();
     let through = record(&server, on_existing("t", through)).await.unwrap();
     assert_eq!((through.matched_count, ids(&through)[1]), (2, asked.exchange_id.as_str()));
     let thread = look::thread(&server, "t").await;

@@ -40,7 +40,10 @@ fn delete(id: &str) -> pb::ThreadServiceDeleteRequest {
 }
 
 fn existing(id: &str, request: pb::ExecutionRequest) -> pb::CaptureRequest {
-    pb::CaptureRequest { thread: Some(pb::capture_request::Thread::ExistingThread(ask::on(id))), ..ask::capture(request) }
+    pb::CaptureRequest {
+        thread: Some(pb::capture_request::Thread::ExistingThread(ask::on(id))),
+        ..ask::capture(request)
+    }
 }
 
 /// A thread is what it was made of; made again with the same request id it is the same, and with another request that conflicts.
@@ -50,15 +53,29 @@ async fn a_thread_is_made_once() {
     let new = pb::NewThread {
         labels: [("team".to_owned(), "red".to_owned())].into(),
         metadata_json: "{\"b\":1,\"a\":12345678901234567890}".into(),
-        defaults: Some(pb::ThreadDefaults { profile_id: "canned".into(), model: "m".into(), standing_tools: ask::tools(&["look"]) }),
+        defaults: Some(pb::ThreadDefaults {
+            profile_id: "canned".into(),
+            model: "m".into(),
+            standing_tools: ask::tools(&["look"]),
+        }),
         ..named("t", "first")
     };
     let request = || pb::ThreadServiceCreateRequest { request_id: "once".into(), ..create(new.clone()) };
     let thread = created(&server, request()).await.unwrap();
-    assert_eq!((thread.name.as_str(), thread.metadata_json.as_str()), ("first", new.metadata_json.as_str()), "verbatim");
+    assert_eq!(
+        (thread.name.as_str(), thread.metadata_json.as_str()),
+        ("first", new.metadata_json.as_str()),
+        "verbatim"
+    );
     let defaults = thread.defaults.clone().unwrap();
-    assert_eq!((defaults.profile_id.as_str(), defaults.standing_tools.unwrap().tools[0].name.as_str()), ("canned", "look"));
-    assert_eq!((thread.head_exchange_id.as_str(), thread.turn_count, &thread.parent, &thread.pending), ("", 0, &None, &None));
+    assert_eq!(
+        (defaults.profile_id.as_str(), defaults.standing_tools.unwrap().tools[0].name.as_str()),
+        ("canned", "look")
+    );
+    assert_eq!(
+        (thread.head_exchange_id.as_str(), thread.turn_count, &thread.parent, &thread.pending),
+        ("", 0, &None, &None)
+    );
     assert!(!thread.etag.is_empty() && thread.create_time.is_some());
     assert_eq!(created(&server, request()).await.unwrap(), thread);
     assert_eq!(look::thread(&server, "t").await, thread);
@@ -80,7 +97,8 @@ async fn a_thread_may_begin_at_an_exchange() {
     let mut client = server.exchanges();
     let a = client.capture(ask::capture(ask::text("1"))).await.unwrap().into_inner().exchange.unwrap();
     let b = client.capture(ask::capture(ask::text("2"))).await.unwrap().into_inner().exchange.unwrap();
-    let at = |point: &str| pb::ThreadServiceCreateRequest { head: Some(ask::point(point)), ..create(named("main", "")) };
+    let at =
+        |point: &str| pb::ThreadServiceCreateRequest { head: Some(ask::point(point)), ..create(named("main", "")) };
     let thread = created(&server, at(&a.exchange_id)).await.unwrap();
     assert_eq!((&thread.head_exchange_id, thread.turn_count, &thread.head_run_id), (&a.exchange_id, 1, &a.run_id));
     assert_eq!(thread.parent.unwrap().exchange_id, a.exchange_id);
@@ -88,7 +106,10 @@ async fn a_thread_may_begin_at_an_exchange() {
     assert_eq!(look::thread(&server, "main").await.head_exchange_id, a.exchange_id);
     let next = client.r#continue(ask::on_thread(ask::on("main"), ask::text("3"))).await.unwrap().into_inner();
     assert_eq!(next.exchange.unwrap().parent_exchange_id, a.exchange_id);
-    let nowhere = pb::ThreadServiceCreateRequest { head: Some(ask::point("0190a5c1-7b1e-7000-8000-000000000000")), ..create(named("x", "")) };
+    let nowhere = pb::ThreadServiceCreateRequest {
+        head: Some(ask::point("0190a5c1-7b1e-7000-8000-000000000000")),
+        ..create(named("x", ""))
+    };
     refused::is(&created(&server, nowhere).await.unwrap_err(), Code::NotFound, Reason::ExchangeNotFound);
 }
 
@@ -96,19 +117,40 @@ async fn a_thread_may_begin_at_an_exchange() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thread_is_changed_by_what_the_mask_names() {
     let server = Running::echo().await;
-    let new = pb::NewThread { labels: [("k".to_owned(), "v".to_owned())].into(), metadata_json: "{\"a\":1}".into(), ..named("t", "old") };
+    let new = pb::NewThread {
+        labels: [("k".to_owned(), "v".to_owned())].into(),
+        metadata_json: "{\"a\":1}".into(),
+        ..named("t", "old")
+    };
     let first = created(&server, create(new)).await.unwrap();
-    let renamed = pb::ThreadServiceUpdateRequest { etag: first.etag.clone(), ..update("t", &["name"], named("", "new")) };
+    let renamed =
+        pb::ThreadServiceUpdateRequest { etag: first.etag.clone(), ..update("t", &["name"], named("", "new")) };
     let second = updated(&server, renamed.clone()).await.unwrap();
-    assert_eq!((second.name.as_str(), &second.labels, &second.metadata_json), ("new", &first.labels, &first.metadata_json));
+    assert_eq!(
+        (second.name.as_str(), &second.labels, &second.metadata_json),
+        ("new", &first.labels, &first.metadata_json)
+    );
     assert_ne!(second.etag, first.etag);
     let stale = updated(&server, renamed).await.unwrap_err();
     refused::is(&stale, Code::Aborted, Reason::EtagMismatch);
     assert_eq!(refused::fact(&stale, "etag"), second.etag);
-    let cleared = updated(&server, update("t", &["labels", "metadata_json", "defaults.model"], pb::NewThread {
-        defaults: Some(pb::ThreadDefaults { model: "other".into(), profile_id: "not named".into(), ..Default::default() }),
-        ..Default::default()
-    })).await.unwrap();
+    let cleared = updated(
+        &server,
+        update(
+            "t",
+            &["labels", "metadata_json", "defaults.model"],
+            pb::NewThread {
+                defaults: Some(pb::ThreadDefaults {
+                    model: "other".into(),
+                    profile_id: "not named".into(),
+                    ..Default::default()
+                }),
+                ..Default::default()
+            },
+        ),
+    )
+    .await
+    .unwrap();
     assert_eq!((cleared.name.as_str(), cleared.labels.len(), cleared.metadata_json.as_str()), ("new", 0, ""));
     let defaults = cleared.defaults.clone().unwrap();
     assert_eq!((defaults.model.as_str(), defaults.profile_id.as_str()), ("other", ""));
@@ -117,7 +159,8 @@ async fn a_thread_is_changed_by_what_the_mask_names() {
     assert_ne!(moved.etag, cleared.etag, "a moved head is another version");
     let late = pb::ThreadServiceUpdateRequest { etag: cleared.etag, ..update("t", &["name"], named("", "late")) };
     refused::is(&updated(&server, late).await.unwrap_err(), Code::Aborted, Reason::EtagMismatch);
-    let once = || pb::ThreadServiceUpdateRequest { request_id: "u1".into(), ..update("t", &["name"], named("", "once")) };
+    let once =
+        || pb::ThreadServiceUpdateRequest { request_id: "u1".into(), ..update("t", &["name"], named("", "once")) };
     assert_eq!(updated(&server, once()).await.unwrap().name, "once");
     updated(&server, update("t", &["name"], named("", "after"))).await.unwrap();
     assert_eq!(updated(&server, once()).await.unwrap().name, "after", "a repetition changes nothing again");
@@ -156,7 +199,13 @@ async fn a_pending_run_outlives_its_thread() {
     let provider = Provider::start([stub::calls(&[("p1", "look", "{}")]), stub::text("done")]).await;
     let server = Running::start(openai(&provider.base_url())).await;
     let mut client = server.exchanges();
-    let asked = client.capture(ask::capture_on_new("t", stub::offering("r", "1"))).await.unwrap().into_inner().exchange.unwrap();
+    let asked = client
+        .capture(ask::capture_on_new("t", stub::offering("r", "1")))
+        .await
+        .unwrap()
+        .into_inner()
+        .exchange
+        .unwrap();
     server.threads().delete(delete("t")).await.unwrap();
     let results = vec![ask::result(&asked.pending_tool_calls[0].call_id, "seen")];
     let done = client.r#continue(ask::after_with(&asked.exchange_id, results)).await.unwrap().into_inner();
@@ -190,7 +239,8 @@ async fn lists_of_threads_and_turns_go_in_pages() {
     assert_eq!(seen, ["t1", "t2", "t4", "t5"]);
     let elsewhere = server.threads().list(list("red", &token)).await.unwrap_err();
     refused::is(&elsewhere, Code::InvalidArgument, Reason::PageTokenInvalid);
-    let negative = server.threads().list(pb::ThreadServiceListRequest { page_size: -1, ..Default::default() }).await.unwrap_err();
+    let negative =
+        server.threads().list(pb::ThreadServiceListRequest { page_size: -1, ..Default::default() }).await.unwrap_err();
     assert_eq!(refused::fields(&negative), ["page_size"]);
 
     for turn in 1..=5 {
@@ -200,11 +250,17 @@ async fn lists_of_threads_and_turns_go_in_pages() {
             _ => drop(server.exchanges().r#continue(ask::on_thread(ask::on("t0"), text)).await.unwrap()),
         }
     }
-    let turns = |id: &str, token: &str| pb::ListTurnsRequest { thread_id: id.into(), page_size: 2, page_token: token.into() };
+    let turns =
+        |id: &str, token: &str| pb::ListTurnsRequest { thread_id: id.into(), page_size: 2, page_token: token.into() };
     let (mut seen, mut token) = (Vec::new(), String::new());
     loop {
         let page = server.threads().list_turns(turns("t0", &token)).await.unwrap().into_inner();
-        seen.push(page.turns.iter().map(|turn| (turn.turn, turn.user_preview.clone(), turn.exchange_count)).collect::<Vec<_>>());
+        seen.push(
+            page.turns
+                .iter()
+                .map(|turn| (turn.turn, turn.user_preview.clone(), turn.exchange_count))
+                .collect::<Vec<_>>(),
+        );
         if page.next_page_token.is_empty() {
             break;
         }
@@ -212,8 +268,16 @@ async fn lists_of_threads_and_turns_go_in_pages() {
     }
     let turn = |number: u64| (number, format!("q{number}"), 1);
     assert_eq!(seen, [vec![turn(1), turn(2)], vec![turn(3), turn(4)], vec![turn(5)]]);
-    refused::is(&server.threads().list_turns(turns("t1", &token)).await.unwrap_err(), Code::InvalidArgument, Reason::PageTokenInvalid);
-    refused::is(&server.threads().list_turns(turns("nope", "")).await.unwrap_err(), Code::NotFound, Reason::ThreadNotFound);
+    refused::is(
+        &server.threads().list_turns(turns("t1", &token)).await.unwrap_err(),
+        Code::InvalidArgument,
+        Reason::PageTokenInvalid,
+    );
+    refused::is(
+        &server.threads().list_turns(turns("nope", "")).await.unwrap_err(),
+        Code::NotFound,
+        Reason::ThreadNotFound,
+    );
     assert!(server.threads().list_turns(turns("t1", "")).await.unwrap().into_inner().turns.is_empty());
 }
 
@@ -246,7 +310,11 @@ async fn a_fork_keeps_its_metadata_under_fork() {
     let source = pb::NewThread {
         labels: [("k".to_owned(), "v".to_owned())].into(),
         metadata_json: "{\"own\":1}".into(),
-        defaults: Some(pb::ThreadDefaults { model: "m".into(), profile_id: "stub".into(), standing_tools: ask::tools(&["look"]) }),
+        defaults: Some(pb::ThreadDefaults {
+            model: "m".into(),
+            profile_id: "stub".into(),
+            standing_tools: ask::tools(&["look"]),
+        }),
         ..named("t", "source")
     };
     created(&server, create(source)).await.unwrap();
@@ -257,7 +325,8 @@ async fn a_fork_keeps_its_metadata_under_fork() {
         ..named("bare", "child")
     };
     let bare = pb::ForkBranch { thread: Some(child()), input: None };
-    let thread = client.fork(ask::fork(&first, vec![bare])).await.unwrap().into_inner().results.remove(0).thread.unwrap();
+    let thread =
+        client.fork(ask::fork(&first, vec![bare])).await.unwrap().into_inner().results.remove(0).thread.unwrap();
     assert_eq!(thread.metadata_json, "{\"fork\":{\"label\":\"try 2\",\"n\":12345678901234567890}}");
     assert_eq!((thread.name.as_str(), thread.labels.len(), thread.labels["side"].as_str()), ("child", 1, "b"));
     let defaults = thread.defaults.unwrap();
@@ -276,7 +345,8 @@ async fn a_fork_keeps_its_metadata_under_fork() {
     let thread = client.fork(missing(true)).await.unwrap().into_inner().results.remove(0).thread.unwrap();
     assert_eq!((thread.name.as_str(), thread.labels["side"].as_str()), ("child", "b"));
     assert!(thread.metadata_json.starts_with("{\"fork\":{"));
-    let none = client.fork(ask::fork(&first, vec![ask::branch("plain", None)])).await.unwrap().into_inner().results.remove(0);
+    let none =
+        client.fork(ask::fork(&first, vec![ask::branch("plain", None)])).await.unwrap().into_inner().results.remove(0);
     assert_eq!(none.thread.unwrap().metadata_json, "");
 }
 
@@ -286,14 +356,23 @@ async fn branches_fail_and_succeed_each_for_itself() {
     let provider = Provider::start([stub::text("1"), stub::text("2"), stub::text("3")]).await;
     let server = Running::start(openai(&provider.base_url())).await;
     let mut client = server.exchanges();
-    let first = client.capture(ask::capture_on_new("t", ask::text("1"))).await.unwrap().into_inner().exchange.unwrap().exchange_id;
+    let first = client
+        .capture(ask::capture_on_new("t", ask::text("1")))
+        .await
+        .unwrap()
+        .into_inner()
+        .exchange
+        .unwrap()
+        .exchange_id;
     let wrong = pb::ExecutionRequest { profile_id: "nope".into(), ..ask::text("x") };
-    let branches = || vec![
-        ask::branch("a", Some(ask::text("left"))),
-        ask::branch("b", Some(wrong.clone())),
-        ask::branch("c", None),
-        ask::branch("d", Some(ask::text("right"))),
-    ];
+    let branches = || {
+        vec![
+            ask::branch("a", Some(ask::text("left"))),
+            ask::branch("b", Some(wrong.clone())),
+            ask::branch("c", None),
+            ask::branch("d", Some(ask::text("right"))),
+        ]
+    };
     let fork = || pb::ForkRequest { request_id: "f".into(), ..ask::fork(&first, branches()) };
     let results = client.fork(fork()).await.unwrap().into_inner().results;
     let told: Vec<_> = results
@@ -304,7 +383,9 @@ async fn branches_fail_and_succeed_each_for_itself() {
     assert_eq!(look::threads(&server).await, ["a", "c", "d", "t"], "what was refused before its claim made no thread");
     let again = client.fork(fork()).await.unwrap().into_inner();
     assert!(again.replayed);
-    let ends = |results: &[pb::ForkResult]| results.iter().map(|result| result.exchange.clone().map(|exchange| exchange.exchange_id)).collect::<Vec<_>>();
+    let ends = |results: &[pb::ForkResult]| {
+        results.iter().map(|result| result.exchange.clone().map(|exchange| exchange.exchange_id)).collect::<Vec<_>>()
+    };
     assert_eq!(ends(&again.results), ends(&results));
     assert_eq!(provider.count(), 3);
     let conflict = pb::ForkRequest { request_id: "f".into(), ..ask::fork(&first, vec![]) };

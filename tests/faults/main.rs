@@ -20,3 +20,4 @@ mod harness;
 mod kill;
 mod load;
 mod power;
+mod server;

@@ -25,11 +25,23 @@ pub(super) struct New {
 
 impl New {
     /// Exchanges that tool results join are one run.
-    fn run_for(&self, previous: Option<&Exchange>, facts: &Facts, fresh: impl FnOnce() -> RunId) -> RunId {
-        match (self.runs.last(), previous) {
-            (Some(run), Some(previous)) if previous.is_pending() => run.id.clone(),
-            _ => facts.run_id.clone().unwrap_or_else(fresh),
-        }
+    fn run_for(
+        &self,
+        previous: Option<&Exchange>,
+        facts: &Facts,
+        index: usize,
+        fresh: impl FnOnce() -> RunId,
+    ) -> Result<RunId, Fault> {
+        let joined = self.runs.last().filter(|_| previous.is_some_and(Exchange::is_pending));
+        let wrong = match (joined, &facts.run_id) {
+            (Some(run), None) => return Ok(run.id.clone()),
+            (Some(run), Some(given)) if run.id == *given => return Ok(run.id.clone()),
+            (None, None) => return Ok(fresh()),
+            (None, Some(given)) if self.runs.iter().all(|run| run.id != *given) => return Ok(given.clone()),
+            (Some(run), Some(_)) => format!("must be `{}`, since tool results join it to the answer before", run.id),
+            (None, Some(given)) => format!("`{given}` is the run of an answer before: each turn is a run of its own"),
+        };
+        Err(Fault::field("facts.run_id", format!("for the answer at index {index}: {wrong}")))
     }
 
     fn add(&mut self, exchange: Exchange, now: Moment, transcript: &Transcript) {
@@ -85,7 +97,7 @@ impl App {
                 return Err(Fault::new(Reason::Internal, "an answer of a transcript was used twice"));
             };
             let facts = transcript.facts.get(&cut.assistant).cloned().unwrap_or_default();
-            let run_id = new.run_for(previous.as_ref(), &facts, || self.new_run_id());
+            let run_id = new.run_for(previous.as_ref(), &facts, cut.assistant, || self.new_run_id())?;
             let standing = match (&facts.tools, &previous) {
                 (Some(tools), _) => tools.hash(),
                 (None, Some(previous)) => previous.standing,

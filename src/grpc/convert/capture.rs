@@ -5,6 +5,7 @@ use super::problem::{self, whole};
 use super::thread::{self, Target};
 use super::{Path, Problems};
 use crate::domain::fault::Fault;
+use crate::domain::thread::OnBusy;
 use crate::grpc::{pb, unimplemented};
 
 /// A Run.
@@ -75,8 +76,15 @@ fn from_pb(request: pb::CaptureRequest, at: &Path<'_>, problems: &mut Problems) 
     };
     let thread = match request.thread {
         None => Some(None),
-        Some(Thread::ExistingThread(point)) => thread::point_from_pb(point, &at.field("existing_thread"), problems)
-            .map(|point| Some(Target::Existing(point))),
+        Some(Thread::ExistingThread(point)) => {
+            let at = at.field("existing_thread");
+            let point = thread::point_from_pb(point, &at, problems);
+            if point.as_ref().is_some_and(|point| point.on_busy == OnBusy::Fork) {
+                problems
+                    .add(&at.field("on_busy"), "cannot be to fork: a thread without exchanges has no point to fork at");
+            }
+            point.map(|point| Some(Target::Existing(point)))
+        }
         Some(Thread::NewThread(new)) => {
             thread::new_from_pb(new, &at.field("new_thread"), problems).map(|new| Some(Target::New(new)))
         }

@@ -10,6 +10,7 @@ use crate::domain::fault::Fault;
 use crate::domain::id::{ExchangeId, RequestId, RunId};
 use crate::domain::message::{Message, Role};
 use crate::domain::run::StopReason;
+use crate::domain::thread::{OnBusy, Unanswered};
 use crate::domain::tool::ToolSet;
 use crate::domain::usage::Usage;
 use crate::grpc::pb;
@@ -91,7 +92,16 @@ pub fn record_from_pb(request: pb::RecordRequest) -> Result<Record, Fault> {
         let thread = match request.thread {
             None => Some(None),
             Some(Thread::ExistingThread(point)) => {
-                let point = thread::point_from_pb(point, &at.field("existing_thread"), problems);
+                let at = at.field("existing_thread");
+                let point = thread::point_from_pb(point, &at, problems);
+                if point.as_ref().is_some_and(|point| point.on_busy == OnBusy::Fork) {
+                    problems.add(&at.field("on_busy"), "cannot be to fork: record onto a `new_thread` instead");
+                }
+                if point.as_ref().is_some_and(|point| point.unanswered == Unanswered::Interrupt) {
+                    let message =
+                        "cannot be to interrupt: the transcript has the results, or use UNANSWERED_TOOLS_ABANDON";
+                    problems.add(&at.field("unanswered_tools"), message);
+                }
                 point.map(|point| Some(Target::Existing(point)))
             }
             Some(Thread::NewThread(new)) => {

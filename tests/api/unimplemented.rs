@@ -1,0 +1,88 @@
+//! What the API names and this server does not do yet is refused by its name, never ignored (rule 10).
+
+use antiphon::domain::fault::Reason;
+use antiphon::grpc::{pb, unimplemented};
+use tonic::{Code, Status};
+
+use crate::support::server::Running;
+use crate::support::{ask, refused};
+use crate::{look, raw};
+
+fn not_implemented(status: &Status, feature: &str) {
+    refused::is(status, Code::Unimplemented, Reason::NotImplemented);
+    assert_eq!(refused::fact(status, "feature"), feature);
+    assert!(status.message().contains(feature), "{status:?}");
+}
+
+/// Every RPC of the list, by the name that the server itself tells.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_rpc_that_is_not_there_says_so() {
+    let server = Running::echo().await;
+    let lists = [
+        unimplemented::RPCS,
+        unimplemented::COORDINATIONS,
+        unimplemented::GRAPH,
+        unimplemented::TOOLS,
+        unimplemented::WORKSPACE,
+    ];
+    let info =
+        server.admin().get_server_info(pb::GetServerInfoRequest {}).await.unwrap().into_inner().server_info.unwrap();
+    let mut count = 0;
+    for rpc in lists.concat() {
+        // Any message is an empty one of every kind, and a stream of one.
+        let status = raw::refused(&server, &rpc.replace('.', "/"), &(), &[]).await;
+        not_implemented(&status, rpc);
+        assert!(info.unimplemented_features.contains(&rpc.to_owned()));
+        count += 1;
+    }
+    assert!(count > 40, "only {count}");
+}
+
+/// Fields and values of enums, wherever they may stand, before any work.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_field_that_is_not_honoured_is_refused() {
+    let server = Running::echo().await;
+    let mut client = server.exchanges();
+    let first = client
+        .capture(ask::capture_on_new("t", ask::text_as("r0", "1")))
+        .await
+        .unwrap()
+        .into_inner()
+        .exchange
+        .unwrap()
+        .exchange_id;
+    let view = pb::HistoryView { view: Some(pb::history_view::View::LastTurns(pb::LastTurns { turns: 1 })) };
+    let viewed = pb::ExecutionRequest { history_view: Some(view), ..ask::text("x") };
+    let prepared = || pb::PreparedExecution { prepared_id: "p".into(), run_id: String::new() };
+    let busy = |on_busy: pb::OnBusy| {
+        ask::on_thread(pb::ThreadPoint { on_busy: on_busy.into(), ..ask::on("t") }, ask::text("x"))
+    };
+    let run = |execution| pb::RunRequest { execution: Some(execution), ..Default::default() };
+    let capture =
+        pb::CaptureRequest { execution: Some(pb::capture_request::Execution::Prepared(prepared())), thread: None };
+    let scope = pb::VerifyRequest { scope: Some(pb::GraphScope::default()), max_findings: 0 };
+    let refusals = [
+        (client.capture(ask::capture(viewed.clone())).await.unwrap_err(), unimplemented::HISTORY_VIEW),
+        (client.r#continue(ask::after(&first, viewed.clone())).await.unwrap_err(), unimplemented::HISTORY_VIEW),
+        (client.probe(ask::probe(&first, viewed.clone())).await.unwrap_err(), unimplemented::HISTORY_VIEW),
+        (
+            client.fork(ask::fork(&first, vec![ask::branch("f", Some(viewed.clone()))])).await.unwrap_err(),
+            unimplemented::HISTORY_VIEW,
+        ),
+        (client.run(run(pb::run_request::Execution::Request(viewed))).await.unwrap_err(), unimplemented::HISTORY_VIEW),
+        (client.run(run(pb::run_request::Execution::Prepared(prepared()))).await.unwrap_err(), unimplemented::PREPARED),
+        (client.capture(capture).await.unwrap_err(), unimplemented::PREPARED),
+        (client.r#continue(busy(pb::OnBusy::Enqueue)).await.unwrap_err(), unimplemented::ON_BUSY_ENQUEUE),
+        (client.r#continue(busy(pb::OnBusy::Interrupt)).await.unwrap_err(), unimplemented::ON_BUSY_INTERRUPT),
+        (server.admin().verify(scope).await.unwrap_err(), unimplemented::VERIFY_SCOPE),
+    ];
+    for (status, feature) in &refusals {
+        not_implemented(status, feature);
+    }
+    let told: std::collections::BTreeSet<_> = refusals.iter().map(|(_, feature)| *feature).collect();
+    assert_eq!(told, unimplemented::FIELDS.iter().copied().collect(), "every field of the list is tried");
+    assert_eq!(
+        (look::runs(&server).await, look::threads(&server).await),
+        (vec!["r0".to_owned()], vec!["t".to_owned()])
+    );
+}
