@@ -1,5 +1,5 @@
-//! The command line: what can be typed, and what each verb does with it. One file a verb. It must not know stores, engines or how a server
-//! is put together: `serve`, `check` and an offline `verify` ask the rest of `ops`.
+//! The command line: what can be typed, and what each verb does with it. One file a verb. It must not know rules, nor how a server is put
+//! together: all verbs but `serve`, `check` and an offline `verify`, which ask the rest of `ops`, are clients like any other.
 
 mod answer;
 mod bench;

@@ -29,7 +29,9 @@ impl Lines {
             let told = |error: toml::de::Error| {
                 (error.span().map(|span| line_of(text, span.start)), error.message().to_owned())
             };
-            return Err(errors.into_iter().map(told).collect());
+            let mut mistakes: Vec<_> = errors.into_iter().map(told).collect();
+            mistakes.sort();
+            return Err(mistakes);
         }
         Ok(Self { root: keys(text, table.get_ref()) })
     }
