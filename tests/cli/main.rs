@@ -1,4 +1,13 @@
 //! The command line through the real binary, against a real server of the same binary with canned answers.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on must stop"
+)]
 
 mod program;
 mod serving;
