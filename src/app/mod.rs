@@ -114,6 +114,7 @@ impl App {
     pub async fn drain(&self, grace: Duration) {
         self.draining.store(true, Ordering::Release);
         if tokio::time::timeout(grace, self.flights.landed()).await.is_err() {
+            tracing::warn!(runs = self.flights.count(), "drain.interrupting");
             self.flights.interrupt_all();
             self.flights.landed().await;
         }

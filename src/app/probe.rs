@@ -60,7 +60,7 @@ impl App {
             inherited_tools: Some(inherited),
             at_root: false,
         };
-        let mut plan = self.engine.resolve(probe.asked, context)?;
+        let mut plan = self.engine.resolve(probe.asked, context).map_err(|fault| fault.within("request"))?;
         check_tools(&plan, probe.allow_side_effects)?;
         let open: Vec<_> = exchange.assistant.tool_calls().cloned().collect();
         let own = std::mem::take(&mut plan.messages);

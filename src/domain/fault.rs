@@ -69,8 +69,6 @@ reasons! {
     RunNotCompleted = "RUN_NOT_COMPLETED",
     /// The run is not on the thread's path.
     RunNotOnPath = "RUN_NOT_ON_PATH",
-    /// The exchanges at that point have no run id; fork by exchange or by turn.
-    NoRunIds = "NO_RUN_IDS",
     /// The run was not captured, so there is nothing to branch from.
     NotCaptured = "NOT_CAPTURED",
     /// The result of an uncaptured run is no longer kept.
@@ -135,8 +133,6 @@ reasons! {
     ResourceNotFound = "RESOURCE_NOT_FOUND",
     /// A fault of this server; the log has more under the request id.
     Internal = "INTERNAL",
-    /// The backend kind `client` works only in a coordination, whose client makes the call.
-    ClientBackendOnlyInCoordinate = "CLIENT_BACKEND_ONLY_IN_COORDINATE",
 }
 
 /// What is wrong with one field.
@@ -225,6 +221,18 @@ impl Fault {
     #[must_use]
     pub fn at(mut self, path: impl Into<String>, message: impl Into<String>) -> Self {
         self.fields.push(Field { path: path.into(), message: message.into() });
+        self
+    }
+
+    /// As part of something larger: each field by its path from there.
+    #[must_use]
+    pub fn within(mut self, prefix: &str) -> Self {
+        for field in &mut self.fields {
+            field.path = format!("{prefix}.{}", field.path);
+        }
+        if let Some(field) = self.metadata.get_mut("field") {
+            *field = format!("{prefix}.{field}");
+        }
         self
     }
 

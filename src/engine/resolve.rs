@@ -283,10 +283,13 @@ impl Resolver<'_> {
     fn check_tools(&self, set: &ToolSet, field: &str) -> Result<(), Fault> {
         for (index, tool) in set.tools.iter().enumerate() {
             if set.tools.iter().take(index).any(|other| other.name == tool.name) {
-                return Err(Fault::field(format!("{field}[{index}].name"), "names a tool that the list already has"));
+                return Err(Fault::field(
+                    format!("{field}.tools[{index}].name"),
+                    "names a tool that the list already has",
+                ));
             }
             self.schemas.check_tool(tool).map_err(|problem| {
-                let path = format!("{field}[{index}].input_schema_json");
+                let path = format!("{field}.tools[{index}].input_schema_json");
                 schema_fault(&format!("the input schema of tool `{}`", tool.name), &path, &problem)
             })?;
         }
@@ -346,7 +349,7 @@ fn join<'a>(names: impl Iterator<Item = &'a str>) -> String {
 fn schema_fault(what: &str, path: &str, problem: &super::contract::SchemaProblem) -> Fault {
     let mut fault = Fault::new(Reason::SchemaInvalid, format!("{what} is not usable: {problem}"));
     fault.fields.push(Field { path: path.to_owned(), message: problem.to_string() });
-    fault.with("pointer", &problem.pointer)
+    fault.with("pointer", &problem.pointer).with("field", path)
 }
 
 #[cfg(test)]

@@ -48,7 +48,10 @@ impl Call {
             Reason::Internal | Reason::StoreCorrupt => {
                 tracing::error!(request_id, reason, message = %fault.message, "call.failed");
             }
-            _ => tracing::debug!(request_id, reason, "call.refused"),
+            _ => {
+                let run_id = fault.metadata.get("run_id").map_or("", String::as_str);
+                tracing::info!(request_id, run_id, reason, "call.refused");
+            }
         }
         status(fault, self.request_id.as_ref())
     }

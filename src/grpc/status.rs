@@ -97,7 +97,6 @@ pub fn code(fault: &Fault) -> Code {
         | ThreadDiverged
         | RunNotCompleted
         | RunNotOnPath
-        | NoRunIds
         | NotCaptured
         | ResultNotKept
         | RunIdRequired
@@ -106,8 +105,7 @@ pub fn code(fault: &Fault) -> Code {
         | ToolNotAllowed
         | CredentialMissing
         | ProviderRefusedCredential
-        | ContextOverflow
-        | ClientBackendOnlyInCoordinate => Code::FailedPrecondition,
+        | ContextOverflow => Code::FailedPrecondition,
         BackendQueueFull | ProviderRateLimited => Code::ResourceExhausted,
         ProviderTimeout | Deadline => Code::DeadlineExceeded,
         ProviderUnavailable | ProviderBadAnswer | StoreReadOnly | StoreUnavailable | ShuttingDown => Code::Unavailable,

@@ -52,6 +52,7 @@ pub const FIELDS: &[&str] = &[HISTORY_VIEW, PREPARED, ON_BUSY_ENQUEUE, ON_BUSY_I
 
 /// Reasons of errors that nothing produces yet.
 pub const REASONS: &[&str] = &[
+    "NO_RUN_IDS",
     "CLIENT_BACKEND_ONLY_IN_COORDINATE",
     "COORDINATION_NOT_FOUND",
     "COORDINATION_CONFLICT",

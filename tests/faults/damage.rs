@@ -61,7 +61,7 @@ fn read(data: &Path, entries: usize) -> Seen {
     assert!(!errors.contains("panicked"), "{errors}");
     match complaint {
         Some(text) => {
-            for way in ["antiphon verify", "antiphon export", "antiphon import"] {
+            for way in ["antiphon verify", "put back"] {
                 assert!(text.contains(way), "{text}");
             }
             Seen::Complaint(text)

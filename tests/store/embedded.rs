@@ -142,7 +142,7 @@ fn files_beside_the_log_are_refused() {
     drop(open(dir.path()));
     fs::write(dir.path().join("sled/blobs/12345"), b"x").unwrap();
     let error = refusal(dir.path());
-    assert!(error.contains("sled/blobs") && error.contains("antiphon import"), "{error}");
+    assert!(error.contains("sled/blobs") && error.contains("antiphon verify"), "{error}");
     fs::remove_file(dir.path().join("sled/blobs/12345")).unwrap();
     drop(open(dir.path()));
 }

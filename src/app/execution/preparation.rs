@@ -153,7 +153,8 @@ impl App {
         if !expected.holds(head.exchange) {
             return Err(head_moved(id, expected, &head));
         }
-        if let Some((_, pending, _)) = self.pending(namespace, &head).await? {
+        // Another run that waits for results; calls at the fork point itself are this turn's to answer.
+        if let Some((_, pending, Some(_))) = self.pending(namespace, &head).await? {
             return Err(unanswered(&pending));
         }
         let parent = match head.exchange {
@@ -230,7 +231,7 @@ impl App {
             inherited_tools: inherited,
             at_root: start.parent.is_none(),
         };
-        self.engine.resolve(asked, context)
+        self.engine.resolve(asked, context).map_err(|fault| fault.within("request"))
     }
 
     /// The whole history that ends with an exchange.

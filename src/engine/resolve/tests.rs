@@ -238,13 +238,16 @@ fn b114_b115_schemas_are_refused_before_any_call_with_their_place() {
     let mut wrong = tools(&["ok", "bad"]);
     wrong.tools[1].input_schema_json = r#"{"$ref":"http://127.0.0.1:1/s.json"}"#.to_owned();
     let fault = engine.resolve(Asked { tools: Some(wrong), ..say("x") }, root()).unwrap_err();
-    assert_eq!((fault.reason, fault.fields[0].path.as_str()), (Reason::SchemaInvalid, "tools[1].input_schema_json"));
+    assert_eq!(
+        (fault.reason, fault.fields[0].path.as_str()),
+        (Reason::SchemaInvalid, "tools.tools[1].input_schema_json")
+    );
     let schema = Contract::JsonSchema { name: "x".to_owned(), schema_json: r#"{"type":"strng"}"#.to_owned() };
     let contract = Some(ContractChoice::Inline(schema));
     let fault = engine.resolve(Asked { contract, ..say("x") }, root()).unwrap_err();
     assert_eq!((fault.reason, fault.metadata["pointer"].as_str()), (Reason::SchemaInvalid, "/type"));
     let twice = Asked { standing_tools: Some(tools(&["a", "a"])), ..say("x") };
-    assert_eq!(engine.resolve(twice, root()).unwrap_err().fields[0].path, "standing_tools[1].name");
+    assert_eq!(engine.resolve(twice, root()).unwrap_err().fields[0].path, "standing_tools.tools[1].name");
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(crate) fn after(refusal: &Refusal) -> Option<String> {
         "RUN_NOT_COMPLETED" | "RUN_ID_CONFLICT" | "RESULT_NOT_KEPT" => {
             format!("antiphon runs get {}", or("run_id", "RUN"))
         }
-        "RUN_NOT_ON_PATH" | "NO_RUN_IDS" => format!("antiphon log --thread {}", or("thread_id", "ID")),
+        "RUN_NOT_ON_PATH" => format!("antiphon log --thread {}", or("thread_id", "ID")),
         "RUN_ID_REQUIRED" => "the same command with --run-id ID".to_owned(),
         "UNANSWERED_TOOL_CALLS" => {
             format!("antiphon continue {} --result CALL_ID=TEXT for each call", or("exchange_id", "EXCHANGE"))

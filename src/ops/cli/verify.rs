@@ -53,6 +53,13 @@ async fn offline(dir: &Path, terminal: &mut Terminal) -> Result<(), Failure> {
     if !dir.is_dir() {
         return Err(Failure::file(dir, "there is no such folder"));
     }
+    if !dir.join("sled").is_dir() {
+        // Opening would make a store there, and find nothing wrong with it.
+        return Err(Failure::here(
+            format!("{}: there is no store in this folder", dir.display()),
+            "name the folder that `serve --data` was given",
+        ));
+    }
     let begun = Instant::now();
     let elapsed = || prost_types::Duration::try_from(begun.elapsed()).unwrap_or_default();
     let mut told = Ok(());

@@ -145,7 +145,7 @@ pub(crate) fn open(entry: &Entry, raw: &Bytes) -> Result<Bytes, Error> {
 /// A stored record is not what it should be. `why` is a clause without content.
 pub(crate) fn corrupt(entry: &Entry, why: impl std::fmt::Display) -> Error {
     Error::Corrupt(format!(
-        "the stored {entry} cannot be used: {why}; run `antiphon verify` to learn what else is affected, then restore it from an export"
+        "the stored {entry} cannot be used: {why}; run `antiphon verify` to learn what else is affected, then restore a copy of the data folder that was made while the server was stopped"
     ))
 }
 

@@ -193,7 +193,7 @@ fn observation() -> impl Strategy<Value = Observation> {
 }
 
 fn fault() -> impl Strategy<Value = Fault> {
-    let reason = select(vec![Reason::ProviderRateLimited, Reason::Internal, Reason::ClientBackendOnlyInCoordinate]);
+    let reason = select(vec![Reason::ProviderRateLimited, Reason::Internal, Reason::ProviderTimeout]);
     let fields = vec((text(), text()).prop_map(|(path, message)| Field { path, message }), 0..3);
     let resource = (select(vec!["exchange", "profile", "something else"]), text())
         .prop_map(|(kind, name)| Resource { kind, name });

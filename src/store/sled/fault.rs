@@ -63,9 +63,8 @@ impl Fault {
 /// The one message about damage: what to do comes with it.
 pub(super) fn damaged(dir: &Path, what: &str) -> Error {
     Error::Corrupt(format!(
-        "the store in {} is damaged: {what}. Stop the server and keep a copy of the directory; `antiphon verify` tells \
-         what is still whole and `antiphon export` saves it. Where they cannot open it either, load the newest export \
-         into an empty directory with `antiphon import`",
+        "the store in {} is damaged: {what}. Keep a copy of the directory as it is, and put back one that was made while \
+         the server was stopped; `antiphon verify --data` tells whether that is whole",
         dir.display()
     ))
 }
@@ -110,7 +109,7 @@ mod tests {
         let fault = guarded::<()>(|| panic!("tried to serialize Uninitialized")).unwrap_err();
         assert!(fault.cause().contains("tried to serialize"), "the log has the cause: {}", fault.cause());
         let error = fault.into_error(Path::new("/data/x")).to_string();
-        for word in ["/data/x", "antiphon verify", "antiphon export", "antiphon import"] {
+        for word in ["/data/x", "antiphon verify", "Keep a copy", "put back one"] {
             assert!(error.contains(word), "{word} is missing in: {error}");
         }
         assert!(!error.contains("Uninitialized") && !error.contains("panicked"), "{error}");

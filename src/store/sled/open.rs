@@ -251,8 +251,8 @@ fn check_files(dir: &Path, home: &Path) -> io::Result<Result<(), Error>> {
         return Ok(Err(Error::Corrupt(format!(
             "the store in {} cannot be opened: its settings file {} is damaged, as after a failing disk. It only \
              repeats what is the same in every store of this server: move it away, start again, and let `antiphon \
-             verify` look at the rest. If that finds more, save what is whole with `antiphon export`, or load the \
-             newest export into an empty directory with `antiphon import`",
+             verify` look at the rest. If that finds more, put back a copy of the directory that was made while the \
+             server was stopped",
             dir.display(),
             conf.display()
         ))));
