@@ -1,5 +1,7 @@
 //! Generates the gRPC types from `proto/` with a compiler that is itself a crate, so that no `protoc` is needed.
 
+#![allow(clippy::disallowed_methods, reason = "a build script is told where to write by its environment")]
+
 use std::path::PathBuf;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

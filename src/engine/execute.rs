@@ -58,7 +58,7 @@ pub struct Executed {
 
 /// Why an attempt brought no reply.
 enum Ended {
-    Failed(Failure),
+    Failed(Box<Failure>),
     /// The caller's deadline passed.
     Deadline,
     Cancelled,
@@ -207,9 +207,9 @@ impl Attempts<'_> {
             biased;
             sent = timeout_at(ends, self.stand.backend.send(self.outbound, credential, &mut relay)) => match sent {
                 Ok(Ok(reply)) => Ok(reply),
-                Ok(Err(failure)) => Err(Ended::Failed(failure)),
+                Ok(Err(failure)) => Err(Ended::Failed(Box::new(failure))),
                 Err(_) if self.call.deadline == Some(ends) => Err(Ended::Deadline),
-                Err(_) => Err(Ended::Failed(self.out_of_time())),
+                Err(_) => Err(Ended::Failed(Box::new(self.out_of_time()))),
             },
             () = cancelled(self.call.cancel.as_ref()) => Err(Ended::Cancelled),
         };

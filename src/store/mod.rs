@@ -105,7 +105,8 @@ impl Range {
 pub enum Health {
     /// Reads and writes.
     Writable,
-    /// Reads only, until the process is started again; with the reason.
+    /// Reads only, with the reason. After a failed write until the process is started again; for want of room until
+    /// there is more.
     ReadOnly(String),
 }
 
@@ -123,9 +124,11 @@ pub struct Stats {
 /// Why a store did not do what it was asked.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// A durable write failed, so the store takes no more of them until it is opened again. Reads go on.
+    /// A durable write failed, or would fail, so the store takes none. Reads go on. [`Health`] says whether that has
+    /// passed.
     #[error(
-        "the store is read-only since a write could not be made durable ({0}): free space or repair the disk, then restart the server"
+        "the store is read-only since a write could not be made durable ({0}): free space or repair the disk, then \
+         restart the server if it does not go on by itself"
     )]
     ReadOnly(String),
     /// Somebody else has the store, or it cannot be reached or read.
@@ -143,7 +146,8 @@ pub enum Error {
 /// conformance suite in `tests/store`.
 ///
 /// Acknowledged writes are visible to the next call and survive kill -9 and power loss. Writes that were
-/// not acknowledged are whole or absent.
+/// not acknowledged are whole or absent. A commit that is under way when its future is dropped may be carried out
+/// all the same. A scan is no snapshot: while it runs, keys that it has not reached may change.
 pub trait Store: Send + Sync + 'static {
     /// The value of a key.
     fn get<'a>(&'a self, ns: &'a Namespace, key: &'a [u8]) -> BoxFuture<'a, Result<Option<Bytes>, Error>>;

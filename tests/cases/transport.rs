@@ -28,6 +28,7 @@ async fn requests_say_who_asks_and_with_what() {
     assert_eq!((request.header("content-type"), request.header("x-title")), (Some("application/json"), Some("tests")));
     assert_eq!(request.header("accept"), Some("application/json"));
     assert_eq!(bench.provider.request(1).await.header("authorization"), Some("Bearer caller-key"));
+    assert_eq!(bench.provider.request(2).await.header("accept-encoding"), Some("identity"));
     assert_eq!(bench.provider.request(2).await.header("accept"), Some("text/event-stream, application/json"));
 }
 

@@ -1,7 +1,10 @@
 //! What the test binaries share. It must not know any one of them.
 #![allow(dead_code, reason = "each binary uses the part that it needs")]
 
+pub(crate) mod ask;
 pub(crate) mod provider;
+pub(crate) mod refused;
+pub(crate) mod server;
 
 use std::future::Future;
 use std::time::Duration;

@@ -1,6 +1,7 @@
 //! Contracts: whether an answer has the form that was asked for, found by our own check of the final text. It must not know how a provider
 //! is asked for a form, nor judge what an answer is worth (S4-13).
 
+mod bounds;
 mod schema;
 
 use serde_json::Value;
@@ -21,7 +22,7 @@ const MAX_VIOLATION_TEXT: usize = 512;
 pub(crate) enum Check {
     Text,
     Json,
-    Schema(jsonschema::Validator),
+    Schema(schema::Compiled),
 }
 
 impl std::fmt::Debug for Check {
@@ -58,9 +59,8 @@ impl Check {
         match self {
             Self::Text => Validation::default(),
             Self::Json => valid(),
-            Self::Schema(validator) => {
-                let violations: Vec<Violation> =
-                    validator.iter_errors(&value).take(MAX_VIOLATIONS).map(|error| schema::violation(&error)).collect();
+            Self::Schema(compiled) => {
+                let violations = compiled.violations(&value, MAX_VIOLATIONS);
                 if violations.is_empty() {
                     valid()
                 } else {

@@ -8,6 +8,7 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
+use super::bounds::Bounds;
 use super::{Check, MAX_VIOLATION_TEXT};
 use crate::domain::id::Hash;
 use crate::domain::settings::{Contract, Violation};
@@ -17,9 +18,6 @@ use crate::domain::tool::Tool;
 const MAX_SCHEMA_BYTES: usize = 256 * 1024;
 /// Deepest nesting of a schema.
 const MAX_SCHEMA_DEPTH: usize = 64;
-/// Most work that a schema may ask for at one place of a value, every reference followed: schemas that double at each step would otherwise
-/// keep the server busy for hours.
-const MAX_SCHEMA_STEPS: u64 = 200_000;
 /// Largest compiled pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 1024 * 1024;
 /// Schemas that are kept compiled.
@@ -43,7 +41,7 @@ impl fmt::Display for SchemaProblem {
     }
 }
 
-fn problem(pointer: impl Into<String>, message: impl Into<String>) -> SchemaProblem {
+pub(super) fn problem(pointer: impl Into<String>, message: impl Into<String>) -> SchemaProblem {
     SchemaProblem { pointer: pointer.into(), message: message.into() }
 }
 
@@ -80,20 +78,42 @@ fn draft(schema: &Value) -> Result<Draft, SchemaProblem> {
     }
 }
 
-fn compile(text: &str) -> Result<Validator, SchemaProblem> {
+/// A schema, ready to check values.
+pub(crate) struct Compiled {
+    validator: Validator,
+    bounds: Bounds,
+}
+
+impl Compiled {
+    /// What is wrong with a value; at most so many.
+    pub(crate) fn violations(&self, value: &Value, most: usize) -> Vec<Violation> {
+        if !self.bounds.allow(value) {
+            let message = "was not checked: the schema refers to itself in ways that multiply with this answer";
+            return vec![Violation {
+                instance_path: String::new(),
+                schema_path: String::new(),
+                message: message.to_owned(),
+            }];
+        }
+        self.validator.iter_errors(value).take(most).map(|error| violation(&error)).collect()
+    }
+}
+
+fn compile(text: &str) -> Result<Compiled, SchemaProblem> {
     let mut schema = parse_schema(text)?;
     let draft = draft(&schema)?;
     // The library looks documents up by this; the draft is given to it instead.
     if let Value::Object(fields) = &mut schema {
         fields.shift_remove("$schema");
     }
-    Steps::new(&schema).check()?;
-    jsonschema::options()
+    let bounds = Bounds::of(&schema)?;
+    let validator = jsonschema::options()
         .with_draft(draft)
         .offline()
         .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES))
         .build(&schema)
-        .map_err(|error| explain(&error))
+        .map_err(|error| explain(&error))?;
+    Ok(Compiled { validator, bounds })
 }
 
 /// What is wrong with a schema. The schema is the caller's own, so its text may be told.
@@ -115,7 +135,7 @@ fn cut(text: &str) -> String {
 }
 
 /// A violation as it is told: where and which rule, without the value.
-pub(crate) fn violation(error: &ValidationError<'_>) -> Violation {
+fn violation(error: &ValidationError<'_>) -> Violation {
     let message = match error.kind() {
         // These list the names of properties, which are content.
         ValidationErrorKind::AdditionalProperties { unexpected }
@@ -133,60 +153,6 @@ pub(crate) fn violation(error: &ValidationError<'_>) -> Violation {
         instance_path: error.instance_path().to_string(),
         schema_path: error.schema_path().to_string(),
         message: cut(&message),
-    }
-}
-
-/// Counts the steps that checking one place of a value takes at most when every local reference is followed. References that go round add
-/// nothing: a round is closed by the library, or goes one level deeper into the value.
-struct Steps<'a> {
-    root: &'a Value,
-    known: HashMap<&'a str, u64>,
-    open: Vec<&'a str>,
-}
-
-impl<'a> Steps<'a> {
-    fn new(root: &'a Value) -> Self {
-        Self { root, known: HashMap::new(), open: Vec::new() }
-    }
-
-    fn check(mut self) -> Result<(), SchemaProblem> {
-        let steps = self.count(self.root);
-        if steps > MAX_SCHEMA_STEPS {
-            let message = "refers to itself in ways that multiply: checking an answer would take too long";
-            return Err(problem("", message));
-        }
-        Ok(())
-    }
-
-    fn count(&mut self, value: &'a Value) -> u64 {
-        match value {
-            Value::Array(items) => items.iter().fold(1, |sum, item| self.count(item).saturating_add(sum)),
-            Value::Object(fields) => fields.iter().fold(1, |sum, (key, field)| {
-                let more = match field {
-                    Value::String(target) if key == "$ref" || key == "$dynamicRef" => self.follow(target),
-                    other => self.count(other),
-                };
-                more.saturating_add(sum)
-            }),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
-        }
-    }
-
-    fn follow(&mut self, target: &'a str) -> u64 {
-        if let Some(known) = self.known.get(target) {
-            return *known;
-        }
-        if self.open.contains(&target) {
-            return 1;
-        }
-        let Some(pointed) = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer)) else {
-            return 1;
-        };
-        self.open.push(target);
-        let steps = self.count(pointed);
-        self.open.pop();
-        self.known.insert(target, steps);
-        steps
     }
 }
 

@@ -5,6 +5,7 @@ mod answer;
 mod capture;
 mod catalog;
 mod chat;
+mod check;
 mod continuation;
 mod failure;
 mod fork;
@@ -20,6 +21,7 @@ mod record;
 mod remote;
 mod request;
 mod runs;
+mod serve;
 mod table;
 mod terminal;
 mod threads;
@@ -70,6 +72,10 @@ struct Globals {
 
 #[derive(Subcommand, Debug)]
 enum Verb {
+    /// Run a server
+    Serve(serve::Arguments),
+    /// Check the configuration and tell every mistake
+    Check(check::Arguments),
     /// Say something and keep the exchange
     Capture(capture::Arguments),
     /// Go on from an exchange or a thread
@@ -141,10 +147,16 @@ fn parse(arguments: impl IntoIterator<Item = OsString>, terminal: &mut Terminal)
 }
 
 fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut builder = match line.verb {
+        Verb::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = builder.enable_all().build()?;
     let mut context = Context { terminal, environment, globals: &line.globals };
-    runtime.block_on(async {
+    let outcome = runtime.block_on(async {
         match line.verb {
+            Verb::Serve(arguments) => serve::run(arguments, &mut context).await,
+            Verb::Check(arguments) => check::run(arguments, &mut context).await,
             Verb::Capture(arguments) => capture::run(arguments, &mut context).await,
             Verb::Continue(arguments) => continuation::run(arguments, &mut context).await,
             Verb::Fork(arguments) => fork::run(arguments, &mut context).await,
@@ -158,5 +170,8 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Info(arguments) => info::run(arguments, &mut context).await,
             Verb::Verify(arguments) => verify::run(arguments, &mut context).await,
         }
-    })
+    });
+    // What is still at work, such as a server that was stopped by force, is not waited for.
+    runtime.shutdown_background();
+    outcome
 }

@@ -65,8 +65,8 @@ pub(crate) struct RunOptions {
     /// Name the run, so that the command can be repeated safely
     #[arg(long, value_name = "ID")]
     pub(crate) run_id: Option<String>,
-    /// Try again where the run of this id failed or was interrupted
-    #[arg(long, requires = "run_id")]
+    /// Try again where the run of this id, or the step of these results, failed or was interrupted
+    #[arg(long)]
     pub(crate) retry: bool,
 }
 
@@ -101,13 +101,14 @@ impl ResultOptions {
         results.extend(typed.into_iter().map(|(call_id, text)| chat::result(call_id, text)));
         // Results go on with the run that called, under its settings: what else is asked for would be ignored.
         let asked = request.build(None, &RunOptions::default(), terminal)?;
-        if asked != (pb::ExecutionRequest { on_disconnect: asked.on_disconnect, ..Default::default() }) || run.retry {
+        let on_disconnect = asked.on_disconnect;
+        if asked != (pb::ExecutionRequest { on_disconnect, ..Default::default() }) {
             return Err(Failure::usage(
                 "tool results go on with the run that called, under its settings; give them alone",
             ));
         }
         let run_id = run.run_id.clone().unwrap_or_default();
-        Ok(Some(pb::ToolResults { results, run_id, on_disconnect: asked.on_disconnect, retry: asked.retry }))
+        Ok(Some(pb::ToolResults { results, run_id, on_disconnect, retry: run.retry }))
     }
 }
 
@@ -160,6 +161,9 @@ impl RequestOptions {
         run: &RunOptions,
         terminal: &mut Terminal,
     ) -> Result<pb::ExecutionRequest, Failure> {
+        if run.retry && run.run_id.is_none() {
+            return Err(Failure::usage("--retry needs the --run-id of the run to try again"));
+        }
         let mut messages: Vec<pb::Message> =
             self.system.iter().map(|text| chat::said(pb::Role::System, text.as_str())).collect();
         if let Some(path) = &self.messages {

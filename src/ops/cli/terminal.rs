@@ -119,6 +119,11 @@ impl Terminal {
         }
     }
 
+    /// The errors are shown in colours.
+    pub(crate) fn err_has_colours(&self) -> bool {
+        self.colours(self.streams.err_is_terminal)
+    }
+
     /// Text in a style, for the output.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         painted(self.colours(self.streams.out_is_terminal), style, text)

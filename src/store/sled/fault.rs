@@ -76,7 +76,7 @@ thread_local! {
 }
 
 /// Calls into the engine. Its panics become faults, and print nothing: the process-wide hook is wrapped once,
-/// and only threads inside this function are silent.
+/// and only threads inside this function are silent. A hook that is set later should call the one before it.
 pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     static WRAP: Once = Once::new();
     WRAP.call_once(|| {

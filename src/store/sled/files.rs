@@ -15,7 +15,7 @@ const WRITTEN_PER_BYTE: u64 = 4;
 const AHEAD_BYTES: u64 = 8 << 20;
 
 /// Blocks are asked for in steps of so many bytes.
-const STEP_BYTES: u64 = 16 << 20;
+const STEP_BYTES: u64 = 8 << 20;
 
 /// The files as they are watched while the store is open.
 pub(super) struct Files {
@@ -25,8 +25,8 @@ pub(super) struct Files {
     home: PathBuf,
     /// The engine's log, to ask the disk about.
     data: File,
-    /// The log's blocks that are ours already.
-    ahead: Mutex<Ahead>,
+    /// The log's blocks that are ours already; none for a store that may lose its last writes.
+    ahead: Option<Mutex<Ahead>>,
 }
 
 /// How far a file's blocks are allocated.
@@ -38,19 +38,20 @@ struct Ahead {
 }
 
 impl Files {
-    pub(super) fn new(dir: PathBuf, home: PathBuf) -> io::Result<Self> {
+    pub(super) fn new(dir: PathBuf, home: PathBuf, durable: bool) -> io::Result<Self> {
         // Opened for writing, which allocating needs; it is never written to.
         let data = OpenOptions::new().write(true).open(home.join("db"))?;
-        Ok(Self { dir, home, data, ahead: Mutex::default() })
+        Ok(Self { dir, home, data, ahead: durable.then(Mutex::default) })
     }
 
     /// Sees to it that so many bytes, and what the engine writes beside, fit behind the end of the log. A write
     /// that fails for lack of space leaves the engine unable to mend its tree, and some reads fail with it; so it
     /// is not begun.
     pub(super) fn allocate(&self, bytes: u64) -> io::Result<()> {
+        let Some(ahead) = &self.ahead else { return Ok(()) };
         let length = self.data.metadata()?.len();
         let wanted = length.saturating_add(bytes.saturating_mul(WRITTEN_PER_BYTE)).saturating_add(AHEAD_BYTES);
-        let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ahead = ahead.lock().unwrap_or_else(PoisonError::into_inner);
         if length >= ahead.length && wanted <= ahead.until {
             ahead.length = length;
             return Ok(());

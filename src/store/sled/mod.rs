@@ -8,8 +8,9 @@
 //! ```
 //!
 //! `open` makes and checks the files and `files` watches them, `committer` writes, `view` reads, `keys` lays entries
-//! out, `disk` makes a sync a sync, `fault` turns what the engine says into words. One database a process: the engine's locks are
-//! process-wide, so a second one would slow both.
+//! out, `disk` makes a sync a sync, `fault` turns what the engine says into words. One database a process: the
+//! engine's locks are process-wide, so a second one would slow both. Unix only; durable on Linux with the GNU C
+//! library, and where the engine's own sync is a real one.
 
 mod committer;
 mod disk;
@@ -32,6 +33,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use self::committer::{Committer, Job, Order, Prepared};
 use self::fault::Fault;
 use self::files::Files;
+pub use self::open::FORMAT;
 use self::open::{Hold, Opened};
 use self::view::{Scan, Short, View};
 use super::{Commit, Error, Health, Key, Namespace, Range, Stats, Store, Write};
@@ -70,7 +72,7 @@ pub struct Config {
     /// A group takes no further write once it has so many bytes. 8 MiB.
     pub group_bytes: usize,
     /// Writes are refused, and the store stays whole, while less than this is free on the disk: opening again needs
-    /// room for a snapshot, which grows with the number of keys. Zero leaves only what the log has allocated ahead. 64 MiB.
+    /// room for a snapshot, which grows with the number of keys. 64 MiB; zero for a temporary store.
     pub min_free_bytes: u64,
 }
 
@@ -82,7 +84,7 @@ impl Config {
 
     /// The defaults for a store that is gone with its process.
     pub fn temporary(under: impl Into<PathBuf>) -> Self {
-        Self::with(Place::Temporary { under: under.into() })
+        Self { min_free_bytes: 0, ..Self::with(Place::Temporary { under: under.into() }) }
     }
 
     fn with(place: Place) -> Self {
@@ -231,9 +233,17 @@ impl Store for Sled {
 }
 
 /// The committer's thread from its first order to the last file.
-fn work(committer: Committer, hold: Hold, end: &watch::Sender<bool>) {
+fn work(mut committer: Committer, hold: Hold, end: &watch::Sender<bool>) {
     let shared = Arc::clone(&committer.shared);
-    committer.run();
+    // A fault of its own must not leave callers without an answer: it goes on, and refuses.
+    while let Err(fault) = fault::guarded(|| {
+        committer.run();
+        Ok(())
+    }) {
+        let reason = shared.fail(format!("the thread that writes stopped: {}", fault.cause()));
+        tracing::error!(reason, "store.read_only");
+    }
+    drop(committer);
     let closed = fault::guarded(|| {
         // The last handle: the engine flushes, and ends its own thread.
         drop(shared.view.close());

@@ -27,7 +27,7 @@ use super::{Config, Place};
 use crate::store::Error;
 
 /// Version of everything this store lays down: key layout, chunks, directory.
-pub(super) const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 /// How long files may still be held by engine threads of a store that this process closed just before.
 const RELEASE_WITHIN: Duration = Duration::from_secs(1);
@@ -100,7 +100,7 @@ fn open_durable(dir: &Path, cache_bytes: u64) -> Result<Opened, Error> {
     let db = opened.map_err(|refusal| refusal.explain(&dir))?;
     // The snapshot that opening wrote took its name by renaming.
     disk::sync_all(&home).map_err(|error| unreachable_dir(&dir, &error))?;
-    let files = Files::new(dir.clone(), home).map_err(|error| unreachable_dir(&dir, &error))?;
+    let files = Files::new(dir.clone(), home, true).map_err(|error| unreachable_dir(&dir, &error))?;
     Ok(Opened { db, files, hold })
 }
 
@@ -120,7 +120,7 @@ fn open_temporary(under: &Path, cache_bytes: u64) -> Result<Opened, Error> {
     let engine = settings(&home, cache_bytes).temporary(true);
     let hold = Hold { engine: Some(engine.clone()), temporary: Some(home.clone()), home: home.clone(), lock: None };
     let db = open_engine(&engine, &home).map_err(|refusal| refusal.explain(&home))?;
-    let files = Files::new(home.clone(), home.clone()).map_err(|error| unreachable_dir(&home, &error))?;
+    let files = Files::new(home.clone(), home.clone(), false).map_err(|error| unreachable_dir(&home, &error))?;
     Ok(Opened { db, files, hold })
 }
 

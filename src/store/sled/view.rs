@@ -156,21 +156,21 @@ pub(super) fn load(tree: &Tree, key: &[u8]) -> Result<Held, Fault> {
 }
 
 fn load_rest(tree: &Tree, key: &[u8], first: Option<IVec>) -> Result<Held, Fault> {
-    if let Some(first) = &first
-        && keys::claimed_length(first).is_some_and(|length| keys::chunks_of(length) == 1)
-    {
-        return Ok(keys::join(&[(0, first)]).map_or_else(Held::Torn, Held::Value));
-    }
-    let mut chunks: Vec<(u32, IVec)> = first.into_iter().map(|first| (0, first)).collect();
-    for entry in tree.range(keys::stored(key, 1)..=keys::stored(key, u32::MAX)) {
-        let (stored, chunk) = entry?;
-        match keys::split(&stored) {
-            Some((full, index)) if full == key => chunks.push((index, chunk)),
-            _ => break,
+    let Some(first) = first else {
+        // A second chunk alone is what is left of a damaged value.
+        let second = tree.get(keys::stored(key, 1))?;
+        return Ok(second.map_or(Held::Absent, |_| Held::Torn("a value has lost its first chunk".into())));
+    };
+    let is_long = keys::claimed_length(&first).is_none_or(|length| keys::chunks_of(length) > 1);
+    let mut chunks = vec![(0, first)];
+    if is_long {
+        for entry in tree.range(keys::stored(key, 1)..=keys::stored(key, u32::MAX)) {
+            let (stored, chunk) = entry?;
+            match keys::split(&stored) {
+                Some((full, index)) if full == key => chunks.push((index, chunk)),
+                _ => break,
+            }
         }
-    }
-    if chunks.is_empty() {
-        return Ok(Held::Absent);
     }
     Ok(keys::join(&chunks).map_or_else(Held::Torn, Held::Value))
 }

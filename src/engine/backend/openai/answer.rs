@@ -2,11 +2,11 @@
 //! It must not know how the JSON was transported.
 
 use super::calls::{Calls, Done};
-use super::config::{EmptyAnswer, Quirks};
+use super::details::{Details, quoted};
 use super::error::Said;
+use super::quirks::{EmptyAnswer, Quirks};
 use super::reader::{Object, Value};
 use super::usage;
-use super::writer::Writer;
 use crate::domain::message::{Issuer, Kind, Part, ProviderData, Reasoning};
 use crate::domain::run::StopReason;
 use crate::domain::settings::Warning;
@@ -30,7 +30,7 @@ pub(super) enum Wrong {
 pub(super) struct Answer {
     text: String,
     reasoning: String,
-    details: Vec<Detail>,
+    details: Details,
     refusal: String,
     unknown: Vec<(String, String)>,
     calls: Calls,
@@ -55,20 +55,6 @@ pub(super) struct Read {
     pub(super) warnings: Vec<Warning>,
 }
 
-/// One of OpenRouter's `reasoning_details`, whose text comes in pieces.
-#[derive(Debug)]
-struct Detail {
-    key: (Option<u64>, String),
-    fields: Vec<(String, Field)>,
-}
-
-/// A field of a detail: a text that may grow, or JSON that is what it is.
-#[derive(Debug)]
-enum Field {
-    Text(String),
-    Json(String),
-}
-
 impl Answer {
     /// The provider has said why the model stopped.
     pub(super) fn has_finished(&self) -> bool {
@@ -83,9 +69,12 @@ impl Answer {
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         let unknown: usize = self.unknown.iter().map(|(word, json)| word.len() + json.len()).sum();
-        let details: usize =
-            self.details.iter().flat_map(|detail| &detail.fields).map(|(_, field)| field.bytes()).sum();
-        self.text.len() + self.reasoning.len() + self.refusal.len() + self.calls.bytes() + unknown + details
+        self.text.len()
+            + self.reasoning.len()
+            + self.refusal.len()
+            + self.calls.bytes()
+            + unknown
+            + self.details.bytes()
     }
 
     /// Takes a whole body, or one chunk of a stream.
@@ -133,7 +122,8 @@ impl Answer {
         }
         // Servers that only pretend to stream send whole messages; others repeat the whole one after its pieces.
         let is_new = self.bytes() == 0;
-        let message = choice.object("delta").or_else(|| choice.object("message").filter(|_| is_new));
+        let delta = choice.object("delta").filter(|delta| !delta.is_empty());
+        let message = delta.or_else(|| choice.object("message").filter(|_| is_new));
         if let Some(message) = message {
             self.take_message(&message, quirks, emit);
         }
@@ -147,7 +137,7 @@ impl Answer {
             .find_map(|name| message.text(name).filter(|text| !text.is_empty()));
         self.reason(reasoning.unwrap_or_default(), emit);
         for detail in message.array("reasoning_details").unwrap_or_default() {
-            self.take_detail(detail);
+            self.details.take(detail);
         }
         match message.get("content") {
             None => {}
@@ -250,28 +240,6 @@ impl Answer {
         }
     }
 
-    /// Joins the pieces of one detail, known by its index and type; what comes without an index stands alone.
-    fn take_detail(&mut self, value: Value<'_>) {
-        let Some(object) = value.object() else { return };
-        let key = (object.count("index"), object.text("type").unwrap_or_default());
-        let known = self.details.iter().position(|detail| key.0.is_some() && detail.key == key);
-        let Some(detail) = known.and_then(|at| self.details.get_mut(at)) else {
-            let fields = object.fields().map(|(name, value)| (name.to_owned(), Field::read(value))).collect();
-            self.details.push(Detail { key, fields });
-            return;
-        };
-        for (name, value) in object.fields() {
-            let more = Field::read(value);
-            let grows = matches!(name, "text" | "summary" | "data");
-            match (detail.fields.iter_mut().find(|(known, _)| known == name), more) {
-                (None, more) => detail.fields.push((name.to_owned(), more)),
-                (Some((_, Field::Text(text))), Field::Text(more)) if grows => text.push_str(&more),
-                (Some(_), Field::Json(json)) if json == "null" => {}
-                (Some((_, field)), more) => *field = more,
-            }
-        }
-    }
-
     /// Tells what was held back.
     pub(super) fn tell_rest(&mut self, emit: &mut dyn FnMut(Delta)) {
         self.calls.tell_names(emit);
@@ -282,12 +250,10 @@ impl Answer {
         let mut warnings = Warnings::default();
         let mut replaced = self.replaced;
         let mut parts = Vec::new();
-        let details = self.details.iter().map(Detail::json).collect::<Vec<_>>().join(",");
-        if !self.reasoning.is_empty() || !details.is_empty() {
+        let details = self.details.json();
+        if !self.reasoning.is_empty() || details.is_some() {
             let mut part = Part::new(Kind::Reasoning(Reasoning { text: self.reasoning, is_summary: false }));
-            if !details.is_empty() {
-                part.provider_data = Some(data(issuer, format!("{{\"reasoning_details\":[{details}]}}")));
-            }
+            part.provider_data = details.map(|details| data(issuer, format!("{{\"reasoning_details\":{details}}}")));
             parts.push(part);
         }
         if !self.text.is_empty() {
@@ -356,33 +322,6 @@ fn stop_reason(word: &str, has_calls: bool, has_refused: bool) -> StopReason {
     }
 }
 
-impl Detail {
-    fn json(&self) -> String {
-        let fields: Vec<_> =
-            self.fields.iter().map(|(name, field)| format!("{}:{}", quoted(name), field.json())).collect();
-        format!("{{{}}}", fields.join(","))
-    }
-}
-
-impl Field {
-    fn read(value: Value<'_>) -> Self {
-        value.text().map_or_else(|| Self::Json(value.raw().to_owned()), Self::Text)
-    }
-
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Text(text) | Self::Json(text) => text.len(),
-        }
-    }
-
-    fn json(&self) -> String {
-        match self {
-            Self::Text(text) => quoted(text),
-            Self::Json(json) => json.clone(),
-        }
-    }
-}
-
 #[derive(Default)]
 struct Warnings(Vec<Warning>);
 
@@ -399,12 +338,6 @@ fn is_nothing(error: Value<'_>) -> bool {
 
 fn data(issuer: &Issuer, data_json: String) -> ProviderData {
     ProviderData { issuer: issuer.clone(), data_json }
-}
-
-fn quoted(text: &str) -> String {
-    let mut out = Writer::new();
-    out.text(text);
-    String::from_utf8_lossy(&out.into_bytes()).into_owned()
 }
 
 fn first_word(slot: &mut String, word: Option<String>) {

@@ -3,8 +3,9 @@
 
 use serde_json::Number;
 
-use super::config::{Config, MaxTokensField, StructuredOutput};
+use super::config::Config;
 use super::history::History;
+use super::quirks::{MaxTokensField, StructuredOutput};
 use super::reader::{self, Value};
 use super::writer::Writer;
 use crate::domain::settings::{Contract, Parameters, ToolChoice};

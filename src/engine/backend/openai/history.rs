@@ -3,15 +3,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::config::{
-    CallContent, Files, InvalidArguments, Quirks, ReasoningField, SendReasoning, SystemPosition, SystemRole,
-    ToolResultMedia,
-};
+use super::content::content;
 use super::encode::{Adaptations, Recipient, unsupported};
+use super::quirks::{
+    CallContent, InvalidArguments, Quirks, ReasoningField, SendReasoning, SystemPosition, SystemRole, ToolResultMedia,
+};
 use super::reader::{self, Value};
 use super::writer::Writer;
 use crate::domain::id::CallId;
-use crate::domain::message::{Kind, Media, Message, Part, ProviderData, Role, ToolCall, ToolResult};
+use crate::domain::message::{Kind, Message, Part, ProviderData, Role, ToolCall, ToolResult};
 use crate::engine::backend::Failure;
 
 /// What is known of the messages written so far.
@@ -110,86 +110,8 @@ impl<'a> History<'a> {
         out.open(b'{');
         out.key("role").text(role);
         out.key("content");
-        self.content(&sent, out, adapted)?;
+        content(self.quirks, &sent, out, adapted)?;
         out.close(b'}');
-        Ok(())
-    }
-
-    /// A text alone as such, and everything else as an array of parts.
-    fn content(&self, parts: &[&Part], out: &mut Writer, adapted: &mut Adaptations) -> Result<(), Failure> {
-        let mut texts = Vec::new();
-        for part in parts {
-            if part.cache_marker.is_some() && !self.quirks.cache_markers {
-                adapted.add("cache_markers_dropped");
-            }
-            if let Kind::Text(text) | Kind::Refusal(text) = &part.kind {
-                texts.push(text.as_str());
-            }
-        }
-        let only_text = texts.len() == parts.len();
-        let marked = self.quirks.cache_markers && parts.iter().any(|part| part.cache_marker.is_some());
-        if only_text && !marked && (texts.len() <= 1 || !self.quirks.text_arrays) {
-            if texts.len() > 1 {
-                adapted.add("texts_joined");
-            }
-            out.joined(texts);
-            return Ok(());
-        }
-        out.open(b'[');
-        for part in parts {
-            out.open(b'{');
-            match &part.kind {
-                Kind::Text(text) | Kind::Refusal(text) => {
-                    out.key("type").text("text");
-                    out.key("text").text(text);
-                }
-                Kind::Image(media, detail) => self.image(media, detail, out)?,
-                Kind::File(media, name) => self.file(media, name, out)?,
-                _ => {}
-            }
-            if let (Some(marker), true) = (&part.cache_marker, self.quirks.cache_markers) {
-                out.key("cache_control").object(|out| {
-                    out.key("type").text("ephemeral");
-                    if !marker.ttl.is_empty() {
-                        out.key("ttl").text(&marker.ttl);
-                    }
-                });
-            }
-            out.close(b'}');
-        }
-        out.close(b']');
-        Ok(())
-    }
-
-    fn image(&self, media: &Media, detail: &str, out: &mut Writer) -> Result<(), Failure> {
-        if !self.quirks.images {
-            return Err(unsupported("images", "this backend takes no images"));
-        }
-        out.key("type").text("image_url");
-        out.key("image_url").object(|out| {
-            address(out.key("url"), media);
-            if !detail.is_empty() {
-                out.key("detail").text(detail);
-            }
-        });
-        Ok(())
-    }
-
-    fn file(&self, media: &Media, name: &str, out: &mut Writer) -> Result<(), Failure> {
-        match (media, self.quirks.files) {
-            (_, Files::None) => return Err(unsupported("files", "this backend takes no files")),
-            (Media::Link(..), Files::Inline) => {
-                return Err(unsupported("file_links", "this backend takes files with their bytes, not as links"));
-            }
-            (Media::Inline(..), Files::Inline) | (_, Files::Links) => {}
-        }
-        out.key("type").text("file");
-        out.key("file").object(|out| {
-            if !name.is_empty() {
-                out.key("filename").text(name);
-            }
-            address(out.key("file_data"), media);
-        });
         Ok(())
     }
 
@@ -242,7 +164,7 @@ impl<'a> History<'a> {
     ) -> Result<(), Failure> {
         if !texts.is_empty() {
             out.key("content");
-            return self.content(texts, out, adapted);
+            return content(self.quirks, texts, out, adapted);
         }
         match self.quirks.call_content {
             // Where nothing else is said, servers want a text, if an empty one.
@@ -387,7 +309,7 @@ impl<'a> History<'a> {
         out.key("role").text("tool");
         out.key("tool_call_id").text(id);
         out.key("content");
-        self.content(&sent, out, adapted)?;
+        content(self.quirks, &sent, out, adapted)?;
         out.close(b'}');
         Ok(())
     }
@@ -400,7 +322,7 @@ impl<'a> History<'a> {
         out.open(b'{');
         out.key("role").text("user");
         out.key("content");
-        self.content(&media, out, adapted)?;
+        content(self.quirks, &media, out, adapted)?;
         out.close(b'}');
         Ok(())
     }
@@ -427,11 +349,4 @@ fn put_back(data: &ProviderData, out: &mut Writer, adapted: &mut Adaptations) {
 
 fn is_blank(part: &Part) -> bool {
     matches!(&part.kind, Kind::Text(text) if text.trim().is_empty())
-}
-
-fn address(out: &mut Writer, media: &Media) {
-    match media {
-        Media::Inline(media_type, bytes) => out.data_url(media_type, bytes),
-        Media::Link(url, _) => out.text(url),
-    }
 }

@@ -4,10 +4,13 @@
 mod answer;
 mod calls;
 mod config;
+mod content;
+mod details;
 mod encode;
 mod error;
 mod history;
 mod http;
+mod quirks;
 mod reader;
 mod receive;
 mod retry_after;
@@ -18,16 +21,17 @@ mod writer;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, timeout_at};
 
-pub use self::config::{
-    CallContent, Config, DoneMarker, EmptyAnswer, Files, InvalidArguments, MaxTokensField, Quirks, ReasoningField,
-    SendReasoning, StructuredOutput, SystemPosition, SystemRole, Timeouts, ToolResultMedia,
-};
+pub use self::config::{Config, Timeouts};
 use self::error::Context;
 use self::http::Client;
+pub use self::quirks::{
+    CallContent, DoneMarker, EmptyAnswer, Files, InvalidArguments, MaxTokensField, Quirks, ReasoningField,
+    SendReasoning, StructuredOutput, SystemPosition, SystemRole, ToolResultMedia,
+};
 use self::receive::Reading;
 use super::{Backend, Call, CredentialSource, Description, Failure, FailureKind, Outbound, Reply, Sink};
 use crate::domain::id::Moment;
@@ -139,6 +143,10 @@ impl OpenAi {
         let mut headers = self.headers.clone();
         let accept = if stream { "text/event-stream, application/json" } else { "application/json" };
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        if stream {
+            // What is compressed on the way may be held back until there is more of it.
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        }
         match key {
             Some(key) => {
                 let (name, value) = credential(&self.config, key).ok_or_else(|| {
@@ -187,7 +195,7 @@ impl Backend for OpenAi {
         let capabilities = [
             ("stream", quirks.stream),
             ("tools", quirks.tools),
-            ("json_object", quirks.structured_output != StructuredOutput::None),
+            ("json", quirks.structured_output != StructuredOutput::None),
             ("json_schema", quirks.structured_output == StructuredOutput::JsonSchema),
             ("images", quirks.images),
             ("files", quirks.files != Files::None),

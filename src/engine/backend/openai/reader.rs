@@ -161,6 +161,10 @@ impl<'a> Object<'a> {
         found.filter(|value| !value.is_null())
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn text(&self, name: &str) -> Option<String> {
         self.get(name)?.text()
     }

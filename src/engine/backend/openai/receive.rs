@@ -7,9 +7,9 @@ use bytes::Bytes;
 use tokio::time::{Instant, timeout_at};
 
 use super::answer::{Answer, Read, Wrong};
-use super::config::{DoneMarker, Quirks};
 use super::error::{self, Context, Said};
 use super::http::Body;
+use super::quirks::{DoneMarker, Quirks};
 use super::reader::{self, Object, Value};
 use super::sse::{Decoder, Event};
 use crate::domain::message::Issuer;
@@ -158,10 +158,10 @@ impl Reading<'_> {
         };
         let object = object.ok_or(Wrong::Malformed("the provider's answer is not a JSON object"))?;
         let is_answer = ["choices", "error", "usage", "id"].iter().any(|field| object.get(field).is_some());
-        match error::inside(text) {
-            Some(said) if !is_answer => Err(Wrong::Said(said)),
-            _ => Ok(object),
+        if is_answer {
+            return Ok(object);
         }
+        error::inside(text).map_or(Ok(object), |said| Err(Wrong::Said(said)))
     }
 
     fn end(&self, answer: Answer, taken: Result<(), Wrong>) -> Result<Read, Broken> {

@@ -210,6 +210,13 @@ fn only_the_first_of_several_answers_is_kept_and_said_so() {
 }
 
 #[test]
+fn a_message_beside_an_empty_delta_counts() {
+    let (read, deltas) = read(&[r#"{"choices":[{"delta":{},"message":{"content":"ab"},"finish_reason":"stop"}]}"#]);
+    assert_eq!(kinds(&read.ok().unwrap()), [&Kind::Text("ab".to_owned())]);
+    assert_eq!(deltas.len(), 1);
+}
+
+#[test]
 fn a_whole_message_after_its_pieces_adds_nothing() {
     let (read, deltas) = read(&[
         r#"{"choices":[{"delta":{"content":"ab"}}]}"#,

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::config::{
+use super::super::quirks::{
     CallContent, Files, InvalidArguments, Quirks, ReasoningField, SendReasoning, SystemPosition, SystemRole,
     ToolResultMedia,
 };

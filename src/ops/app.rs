@@ -1,0 +1,210 @@
+//! How a server is put together: from a configuration to backends, engine, store and services, and from there to serving and to the end in
+//! good order. With its rooms the one place that names concrete stores and backends. It must not know flags, nor where a configuration came
+//! from.
+
+mod health;
+mod opening;
+mod parts;
+
+use std::future::Future;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinError;
+use tonic::service::InterceptorLayer;
+use tonic::transport::server::{Server as Transport, TcpIncoming};
+
+pub use self::parts::{Engineered, engine};
+
+use self::health::HealthWatch;
+use super::config::{Config, ServerConfig};
+use crate::app::App;
+use crate::domain::source::{Clock, Ids};
+use crate::engine::Engine;
+use crate::grpc::{self, Facts, Wire, observe};
+use crate::store::ledger::Ledger;
+use crate::store::sled::{self, Sled};
+use crate::store::verify::{Event, Report, verify};
+use crate::store;
+
+/// How long connections may linger once every run has ended.
+const LINGER: Duration = Duration::from_secs(5);
+/// Silence on a connection after which the peer is asked whether it is there.
+const KEEPALIVE: Duration = Duration::from_secs(60);
+/// How long it may take to answer that.
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+/// Longest answer, in bytes: no limit of our own, since what is stored was let in under one.
+const MAX_RESPONSE_BYTES: usize = usize::MAX;
+
+/// Why a server did not start, or did not end well.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The store cannot be opened, read or closed.
+    #[error("{0}")]
+    Store(#[from] store::Error),
+    /// The network failed.
+    #[error("cannot serve: {0}")]
+    Network(String),
+    /// Something in the server itself broke.
+    #[error("the server broke: {0}")]
+    Broken(String),
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Network(error.to_string())
+    }
+}
+
+impl From<JoinError> for Error {
+    fn from(error: JoinError) -> Self {
+        Self::Broken(error.to_string())
+    }
+}
+
+/// Where the store's files are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Here, and they are kept.
+    Kept(PathBuf),
+    /// In a new folder inside this one, and gone with the server.
+    Temporary(PathBuf),
+}
+
+/// Opens the store of a configuration. Blocks for as long as recovery takes.
+fn open_store(config: &Config, place: &Place) -> Result<Sled, store::Error> {
+    let at = match place {
+        Place::Kept(dir) => sled::Config::directory(dir),
+        Place::Temporary(under) => sled::Config::temporary(under),
+    };
+    let cache_bytes = config.store.cache_mebibytes.saturating_mul(1 << 20);
+    let min_free_bytes = config.store.min_free_mebibytes.saturating_mul(1 << 20);
+    Sled::open(&sled::Config { cache_bytes, min_free_bytes, ..at })
+}
+
+/// Looks at every record of a store that no server has open, and tells what it finds.
+///
+/// # Errors
+/// When the store cannot be opened or read. Damage is a finding, not an error.
+pub async fn verify_offline(
+    config: Config,
+    dir: &Path,
+    tell: &mut (dyn FnMut(Event<'_>) + Send),
+) -> Result<Report, Error> {
+    let place = Place::Kept(dir.to_owned());
+    let store = tokio::task::spawn_blocking(move || open_store(&config, &place)).await??;
+    let ledger = Ledger::new(Arc::new(store));
+    let report = verify(&ledger, tell).await?;
+    ledger.store().close().await?;
+    Ok(report)
+}
+
+/// What a server is made of.
+pub struct Server {
+    /// What is configured.
+    pub config: Config,
+    /// The engine of that configuration.
+    pub engine: Engine,
+    /// Where the store is.
+    pub place: Place,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// New ids.
+    pub ids: Arc<dyn Ids>,
+}
+
+impl Server {
+    /// Opens the store, telling whoever connects meanwhile to wait; calls `ready`; serves until `shutdown`; then takes no new work, lets
+    /// runs finish for as long as is configured, and closes the store.
+    ///
+    /// # Errors
+    /// When the store cannot be opened, the network fails, or the last writes could not be made durable.
+    pub async fn run(
+        self,
+        listener: TcpListener,
+        ready: impl FnOnce(),
+        shutdown: impl Future<Output = ()>,
+    ) -> Result<(), Error> {
+        tokio::pin!(shutdown);
+        let Self { config, engine, place, clock, ids } = self;
+        let started_at = clock.now();
+        let (settings, limits) = (config.server.clone(), config.limits.clone());
+        let ephemeral = matches!(place, Place::Temporary(_));
+        let work = tokio::task::spawn_blocking(move || open_store(&config, &place));
+        let (store, listener) = opening::wait(listener, work).await?;
+        let facts = Facts {
+            version: env!("CARGO_PKG_VERSION"),
+            store_kind: "sled",
+            format_version: sled::FORMAT,
+            ephemeral,
+            limits: parts::limits(&settings, &limits),
+            started_at,
+        };
+        let app = App::new(Ledger::new(Arc::new(store)), Arc::new(engine), clock, Arc::clone(&ids), limits);
+        let served = serve(&app, facts, &settings, ids, listener, ready, shutdown).await;
+        let closed = app.ledger().store().close().await;
+        tracing::info!("server.stopped");
+        served?;
+        Ok(closed?)
+    }
+}
+
+/// Serves until `shutdown`, and from there until every run and connection has ended.
+async fn serve(
+    app: &Arc<App>,
+    facts: Facts,
+    settings: &ServerConfig,
+    ids: Arc<dyn Ids>,
+    listener: TcpListener,
+    ready: impl FnOnce(),
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), Error> {
+    let (reporter, health) = tonic_health::server::health_reporter();
+    let wire = Wire { max_request_bytes: settings.max_message_bytes, max_response_bytes: MAX_RESPONSE_BYTES };
+    let routes = grpc::routes(app, facts, wire, health).map_err(|error| Error::Broken(error.to_string()))?;
+    let admit = InterceptorLayer::new(move |request| observe::admit(&*ids, request));
+    let (stop, stopped) = oneshot::channel::<()>();
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let router = transport(settings).layer(admit).add_routes(routes);
+    let mut serving = tokio::spawn(router.serve_with_incoming_shutdown(incoming, async {
+        // A sender that is gone means the end as well.
+        stopped.await.ok();
+    }));
+    let watch = HealthWatch::start(Arc::clone(app), reporter).await;
+    ready();
+    let ended = tokio::select! {
+        () = shutdown => None,
+        ended = &mut serving => Some(ended),
+    };
+    watch.stop().await;
+    if let Some(ended) = ended {
+        ended?.map_err(|error| Error::Network(error.to_string()))?;
+        return Err(Error::Network("the listener is gone".to_owned()));
+    }
+    tracing::info!(grace_seconds = settings.drain_grace_seconds, "server.draining");
+    app.drain(settings.drain_grace()).await;
+    drop(stop);
+    match tokio::time::timeout(LINGER, &mut serving).await {
+        Ok(ended) => ended?.map_err(|error| Error::Network(error.to_string())),
+        Err(_) => {
+            // Somebody only watches, such as a client of the health service: nothing is lost by hanging up.
+            serving.abort();
+            Ok(())
+        }
+    }
+}
+
+/// The transport as it serves, while the store is opened and afterwards.
+fn transport(settings: &ServerConfig) -> Transport {
+    Transport::builder()
+        .max_concurrent_streams(settings.max_streams_per_connection)
+        .http2_keepalive_interval(Some(KEEPALIVE))
+        .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
+}
+
+#[cfg(test)]
+mod tests;

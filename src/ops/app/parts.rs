@@ -1,0 +1,145 @@
+//! The parts of a server that come out of its configuration: each backend by its kind, the engine, the limits to tell. It must not open
+//! anything that has to be closed again.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use secrecy::SecretString;
+
+use crate::app::Limits;
+use crate::domain::source::{Clock, Ids};
+use crate::engine::backend::{Backend, openai, scripted};
+use crate::engine::{BackendConfig, Catalog, ConfigProblem, Engine};
+use crate::ops::config::{Config, ServerConfig};
+use crate::ops::environment::Environment;
+
+/// An engine with what is to be known of its configuration that is no mistake.
+pub struct Engineered {
+    /// The engine.
+    pub engine: Engine,
+    /// Things to know, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Reads prompts and contracts, makes the backends, and brings them together.
+///
+/// # Errors
+/// Every mistake at once.
+pub fn engine(
+    config: &Config,
+    environment: &dyn Environment,
+    clock: &Arc<dyn Clock>,
+    ids: &Arc<dyn Ids>,
+) -> Result<Engineered, Vec<ConfigProblem>> {
+    let mut problems = Vec::new();
+    let mut notes = Vec::new();
+    let mut backends = BTreeMap::new();
+    for (id, backend_config) in &config.engine.backends {
+        let surroundings = Surroundings { base: &config.base, environment, clock };
+        match backend(id, backend_config, &surroundings, &mut notes) {
+            Ok(Some(backend)) => {
+                backends.insert(id.clone(), (backend, backend_config.limits.clone()));
+            }
+            // The catalog says what is wrong with the kind.
+            Ok(None) => {}
+            Err(found) => problems.extend(found),
+        }
+    }
+    let catalog = match Catalog::load(&config.engine, &config.base) {
+        Ok(catalog) if problems.is_empty() => catalog,
+        Ok(_) => return Err(problems),
+        Err(found) => return Err([problems, found].concat()),
+    };
+    let seed = u64::try_from(ids.uuid().as_u128() & u128::from(u64::MAX)).unwrap_or_default();
+    let engine = Engine::new(catalog, backends, Arc::clone(clock), Arc::clone(ids), seed)?;
+    Ok(Engineered { engine, notes })
+}
+
+/// What a backend takes from around it.
+struct Surroundings<'a> {
+    base: &'a Path,
+    environment: &'a dyn Environment,
+    clock: &'a Arc<dyn Clock>,
+}
+
+/// A backend by its kind; none for a kind that there is not.
+fn backend(
+    id: &str,
+    config: &BackendConfig,
+    around: &Surroundings<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Option<Arc<dyn Backend>>, Vec<ConfigProblem>> {
+    match config.kind.as_str() {
+        "openai" => open_ai(id, config, around, notes).map(Some),
+        "scripted" => scripted(id, config).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn scripted(id: &str, config: &BackendConfig) -> Result<Arc<dyn Backend>, Vec<ConfigProblem>> {
+    let settings: scripted::Config = config.settings(id).map_err(|problem| vec![problem])?;
+    let problems = settings.problems();
+    if problems.is_empty() { Ok(Arc::new(scripted::Scripted::new(settings))) } else { Err(named(id, problems)) }
+}
+
+fn open_ai(
+    id: &str,
+    config: &BackendConfig,
+    around: &Surroundings<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Arc<dyn Backend>, Vec<ConfigProblem>> {
+    let mut settings: openai::Config = config.settings(id).map_err(|problem| vec![problem])?;
+    let key = match (&settings.api_key_env, &settings.api_key_file) {
+        (Some(variable), _) => {
+            let key = around.environment.var(variable);
+            if key.is_none() {
+                notes.push(format!(
+                    "backend `{id}`: {variable} is not set, so each call must bring a credential of its own"
+                ));
+                // Told as what it is, instead of as the provider's 401.
+                settings.requires_credential = true;
+            }
+            key
+        }
+        (None, Some(file)) => {
+            let path = around.base.join(file);
+            let text = std::fs::read_to_string(&path).map_err(|error| {
+                let what = format!("{}: {error}", path.display());
+                vec![ConfigProblem::new(format!("backends.{id}.api_key_file"), what, "")]
+            })?;
+            Some(text.trim().to_owned())
+        }
+        (None, None) => None,
+    };
+    let clock = Arc::clone(around.clock);
+    let made = openai::OpenAi::new(settings, key.map(SecretString::from), Arc::new(move || clock.now()));
+    match made {
+        Ok(backend) => Ok(Arc::new(backend)),
+        Err(openai::Error::Config(problems)) => Err(named(id, problems)),
+        Err(error @ openai::Error::Connections(_)) => {
+            Err(vec![ConfigProblem::new(format!("backends.{id}"), error.to_string(), "")])
+        }
+    }
+}
+
+fn named<K: AsRef<str>>(id: &str, problems: Vec<(K, String)>) -> Vec<ConfigProblem> {
+    let problem = |(key, what): (K, String)| ConfigProblem::new(format!("backends.{id}.{}", key.as_ref()), what, "");
+    problems.into_iter().map(problem).collect()
+}
+
+/// The limits in force: name in the configuration, value, unit.
+pub(super) fn limits(server: &ServerConfig, limits: &Limits) -> Vec<(&'static str, u64, &'static str)> {
+    let size = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
+    vec![
+        ("max_message_bytes", size(server.max_message_bytes), "bytes"),
+        ("max_streams_per_connection", server.max_streams_per_connection.into(), "count"),
+        ("max_history_exchanges", limits.max_history_exchanges, "count"),
+        ("max_history_bytes", size(limits.max_history_bytes), "bytes"),
+        ("max_runs", size(limits.max_runs), "count"),
+        ("max_remembered_results", size(limits.max_remembered_results), "count"),
+        ("max_page_bytes", size(limits.max_page_bytes), "bytes"),
+        ("max_fork_branches", size(limits.max_fork_branches), "count"),
+        ("max_transcript_messages", size(limits.max_transcript_messages), "count"),
+    ]
+}

@@ -1,0 +1,69 @@
+//! `antiphon check`: reads the configuration as a server would and tells every mistake. It must not start anything.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::Context;
+use super::failure::Failure;
+use super::serve::{refused, settings};
+use super::terminal::Style;
+use crate::domain::source::{Clock, Ids};
+use crate::engine::Engine;
+use crate::ops::app::{self, Engineered};
+use crate::ops::source::{RandomIds, SystemClock};
+
+/// What can be typed after `check`.
+#[derive(clap::Args, Debug)]
+pub(super) struct Arguments {
+    /// The configuration; else the one that `serve` would use
+    #[arg(long, short = 'c', value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// Checks.
+pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Result<(), Failure> {
+    let settings = settings(arguments.config, context.environment)
+        .await
+        .map_err(|problems| refused(&problems, context.terminal))?;
+    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
+    let Engineered { engine, notes } = app::engine(&settings.config, context.environment, &clock, &ids)
+        .map_err(|found| refused(&settings.problems(found), context.terminal))?;
+    let terminal = &mut *context.terminal;
+    if terminal.is_json() {
+        let catalog = engine.catalog();
+        let summary = serde_json::json!({
+            "problems": [],
+            "notes": ([&settings.said[..], &notes].concat()),
+            "profiles": catalog.profiles.keys().collect::<Vec<_>>(),
+            "backends": engine.backends().into_iter().map(|backend| backend.id).collect::<Vec<_>>(),
+            "prompts": catalog.prompts.keys().collect::<Vec<_>>(),
+            "contracts": catalog.contracts.keys().collect::<Vec<_>>(),
+            "defaultProfile": catalog.default_profile,
+        });
+        return Ok(terminal.line(&format!("{summary:#}"))?);
+    }
+    for note in settings.said.iter().chain(&notes) {
+        let note = terminal.paint_err(Style::Dim, note);
+        terminal.note(&note)?;
+    }
+    let verdict = terminal.paint(Style::Good, "no mistakes");
+    Ok(terminal.line(&format!("{verdict}: {}", summary(&engine)))?)
+}
+
+/// What is configured, in a line.
+fn summary(engine: &Engine) -> String {
+    let catalog = engine.catalog();
+    let default = match &catalog.default_profile {
+        Some(id) => format!("default profile {id}"),
+        None => "no default profile".to_owned(),
+    };
+    let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    [
+        count(catalog.profiles.len(), "profile"),
+        count(engine.backends().len(), "backend"),
+        count(catalog.prompts.len(), "prompt"),
+        count(catalog.contracts.len(), "contract"),
+        default,
+    ]
+    .join(", ")
+}

@@ -1,0 +1,188 @@
+//! `antiphon serve`: finds out what to use, says it, and runs a server until it is told to stop. It must not know how a server is put
+//! together.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use super::Context;
+use super::failure::Failure;
+use super::terminal::{Style, Terminal};
+use crate::domain::source::{Clock, Ids};
+use crate::engine::ConfigProblem;
+use crate::ops::app::{self, Engineered, Place, Server};
+use crate::ops::config::{self, Config, Problem, Source};
+use crate::ops::environment::Environment;
+use crate::ops::shutdown::Signals;
+use crate::ops::source::{RandomIds, SystemClock};
+use crate::ops::{discover, telemetry};
+
+/// What can be typed after `serve`.
+#[derive(clap::Args, Debug)]
+pub(super) struct Arguments {
+    /// The configuration; else ./antiphon.toml, else that of the user, else what can be found without one
+    #[arg(long, short = 'c', value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The address to listen on; port 0 takes any that is free
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+    /// The folder of the store
+    #[arg(long, value_name = "DIR", conflicts_with = "ephemeral")]
+    data: Option<PathBuf>,
+    /// Keep the store in a temporary folder that is gone when the server stops
+    #[arg(long)]
+    ephemeral: bool,
+    /// Listen beyond this machine although nobody has to show who they are
+    #[arg(long)]
+    insecure_listen_anywhere: bool,
+}
+
+/// What a server is started with.
+pub(super) struct Settings {
+    /// Everything that is configured.
+    pub(super) config: Config,
+    /// The file it came from.
+    pub(super) source: Option<Source>,
+    /// What there is to say about it.
+    pub(super) said: Vec<String>,
+}
+
+/// Serves.
+pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Result<(), Failure> {
+    let mut settings = settings(arguments.config.clone(), context.environment)
+        .await
+        .map_err(|problems| refused(&problems, context.terminal))?;
+    if let Some(listen) = arguments.listen {
+        settings.config.server.listen = listen;
+    }
+    let listen = settings.config.server.listen;
+    if !listen.ip().is_loopback() && !arguments.insecure_listen_anywhere {
+        return Err(Failure::here(
+            format!("{listen} can be reached from other machines, and this version asks nobody for a key"),
+            "listen on 127.0.0.1, put a proxy that checks callers in front, or say --insecure-listen-anywhere",
+        ));
+    }
+    let place = place(&arguments, &settings.config, context.environment)?;
+    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
+    let Engineered { engine, notes } = app::engine(&settings.config, context.environment, &clock, &ids)
+        .map_err(|found| refused(&settings.problems(found), context.terminal))?;
+    let mut signals = Signals::take()?;
+    let colours = context.terminal.err_has_colours();
+    telemetry::start(&settings.config.log, colours).map_err(|error| Failure::here(error.to_string(), ""))?;
+    let listener = TcpListener::bind(listen).await.map_err(|error| {
+        let remedy = format!("is another server there? `antiphon info --server http://{listen}` tells; else choose another --listen");
+        Failure::here(format!("cannot listen on {listen}: {error}"), remedy)
+    })?;
+    let address = listener.local_addr()?;
+    say(&settings, &notes, &place, context.terminal)?;
+    let server = Server { config: settings.config, engine, place, clock, ids };
+    let mut announced = Ok(());
+    let terminal = &mut *context.terminal;
+    let (tell, told) = oneshot::channel::<()>();
+    let running = server.run(
+        listener,
+        || announced = terminal.write(&format!("listening on {address}\n")),
+        async {
+            // A sender that is gone cannot ask for anything.
+            if told.await.is_err() {
+                std::future::pending().await
+            }
+        },
+    );
+    let forced = async {
+        tracing::info!(signal = signals.next().await, "shutdown.asked");
+        // Only the second one is for us. Nobody listens when the server has ended meanwhile.
+        tell.send(()).ok();
+        signals.next().await
+    };
+    let served = tokio::select! {
+        served = running => served,
+        signal = forced => return Err(Failure::here(format!("stopped at once by a second {signal}"), "")),
+    };
+    // Whoever started it need not read on: the server serves all the same.
+    announced.ok();
+    served.map_err(|error| Failure::here(error.to_string(), ""))
+}
+
+/// The configuration, or what stands in for it.
+pub(super) async fn settings(
+    named: Option<PathBuf>,
+    environment: &dyn Environment,
+) -> Result<Settings, Vec<Problem>> {
+    let here = std::env::current_dir().unwrap_or_default();
+    match config::find(named.as_deref(), &here, environment).map_err(|problem| vec![problem])? {
+        Some(path) => {
+            let (config, source) = config::read(&path)?;
+            let said = vec![format!("using {}", path.display())];
+            Ok(Settings { config, source: Some(source), said })
+        }
+        None => {
+            let found = discover::find(environment, &discover::LOCAL).await;
+            let config = Config { engine: found.engine, base: here, ..Config::default() };
+            Ok(Settings { config, source: None, said: found.said })
+        }
+    }
+}
+
+impl Settings {
+    /// Mistakes with their places.
+    pub(super) fn problems(&self, found: Vec<ConfigProblem>) -> Vec<Problem> {
+        match &self.source {
+            Some(source) => source.problems(found),
+            None => config::without_file(found),
+        }
+    }
+}
+
+/// Where the store is.
+fn place(arguments: &Arguments, config: &Config, environment: &dyn Environment) -> Result<Place, Failure> {
+    if arguments.ephemeral {
+        return Ok(Place::Temporary(std::env::temp_dir()));
+    }
+    let configured = config.server.data_dir.as_ref().map(|dir| config.base.join(dir));
+    let dir = arguments.data.clone().or(configured).or_else(|| config::default_data_dir(environment));
+    dir.map(Place::Kept).ok_or_else(|| {
+        Failure::here("there is no home folder to keep data in", "name a folder with --data, or keep nothing with --ephemeral")
+    })
+}
+
+/// Says what is used, before anything can go wrong with it.
+fn say(settings: &Settings, notes: &[String], place: &Place, terminal: &mut Terminal) -> Result<(), Failure> {
+    let kept = match place {
+        Place::Kept(dir) => format!("data in {}", dir.display()),
+        Place::Temporary(_) => "nothing is kept when the server stops".to_owned(),
+    };
+    for line in settings.said.iter().chain(notes).chain([&kept]) {
+        let line = terminal.paint_err(Style::Dim, line);
+        terminal.note(&line)?;
+    }
+    Ok(())
+}
+
+/// Tells every mistake in the configuration.
+pub(super) fn refused(problems: &[Problem], terminal: &mut Terminal) -> Failure {
+    if terminal.is_json() {
+        let told = problems.iter().map(|problem| {
+            serde_json::json!({
+                "file": problem.file,
+                "line": problem.line,
+                "place": problem.place,
+                "message": problem.message,
+            })
+        });
+        let told = serde_json::json!({ "problems": told.collect::<Vec<_>>() });
+        return match terminal.note(&format!("{told:#}")) {
+            Ok(()) => Failure::Said,
+            Err(error) => error.into(),
+        };
+    }
+    let lines: Vec<String> = problems.iter().map(|problem| format!("  {problem}")).collect();
+    let what = if problems.len() == 1 { "mistake" } else { "mistakes" };
+    Failure::here(
+        format!("the configuration has {} {what}:\n{}", problems.len(), lines.join("\n")),
+        "antiphon check reads it again without starting a server",
+    )
+}

@@ -1,0 +1,284 @@
+//! The configuration: one TOML file of which each component reads its own part. Here the parts are summed, the file is found, and every
+//! mistake is named at once with its line. It must not know what a setting means to the component that has it.
+
+mod locate;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use self::locate::Lines;
+use super::environment::{Environment, user_folder};
+use super::telemetry;
+use crate::app;
+use crate::engine::{self, ConfigProblem, decode, unknown_key};
+
+/// The file that is looked for.
+pub const FILE_NAME: &str = "antiphon.toml";
+
+/// Everything that is configured.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// Where the server listens, and what it takes.
+    pub server: ServerConfig,
+    /// The store.
+    pub store: StoreConfig,
+    /// The log.
+    pub log: telemetry::Config,
+    /// Limits of the verbs.
+    pub limits: app::Limits,
+    /// Profiles, backends, prompts and contracts.
+    pub engine: engine::Config,
+    /// The folder that relative paths start from.
+    pub base: PathBuf,
+}
+
+/// Where the server listens, and what it takes.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServerConfig {
+    /// The address to listen on. Port 0 takes any that is free.
+    pub listen: SocketAddr,
+    /// The folder of the store; the user's own for data when absent.
+    pub data_dir: Option<PathBuf>,
+    /// How long runs may take to finish when the server shuts down, in seconds.
+    pub drain_grace_seconds: u64,
+    /// Longest request, in bytes; a longer one is refused before it is read.
+    pub max_message_bytes: usize,
+    /// Requests at work on one connection; more wait.
+    pub max_streams_per_connection: u32,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 7373)),
+            data_dir: None,
+            drain_grace_seconds: 30,
+            // Room for a few pictures.
+            max_message_bytes: 32 << 20,
+            max_streams_per_connection: 1_000,
+        }
+    }
+}
+
+impl ServerConfig {
+    /// How long runs may take to finish.
+    pub fn drain_grace(&self) -> Duration {
+        Duration::from_secs(self.drain_grace_seconds)
+    }
+}
+
+/// The store.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StoreConfig {
+    /// Memory for pages, in MiB. The process takes more: about 45 MiB for a million keys.
+    pub cache_mebibytes: u64,
+    /// Writes are refused while less than this is free on the disk, in MiB; zero turns it off.
+    pub min_free_mebibytes: u64,
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        Self { cache_mebibytes: 256, min_free_mebibytes: 64 }
+    }
+}
+
+/// A mistake with its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file; empty when it is about no file.
+    pub file: String,
+    /// The line, counted from 1, where it is known.
+    pub line: Option<usize>,
+    /// The key, or another place inside; empty when it is about the whole.
+    pub place: String,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.file.is_empty() {
+            write!(f, "{}:", self.file)?;
+            self.line.map_or(Ok(()), |line| write!(f, "{line}:"))?;
+            f.write_str(" ")?;
+        }
+        if !self.place.is_empty() {
+            write!(f, "{}: ", self.place)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// A file of configuration with its text.
+#[derive(Clone, Debug)]
+pub struct Source {
+    path: PathBuf,
+    lines: Lines,
+}
+
+impl Source {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Mistakes of a component with their lines.
+    pub fn problems(&self, found: Vec<ConfigProblem>) -> Vec<Problem> {
+        let mut problems: Vec<Problem> = found.into_iter().map(|problem| self.problem(problem)).collect();
+        problems.sort_by_key(|problem| problem.line.unwrap_or(usize::MAX));
+        problems
+    }
+
+    fn problem(&self, problem: ConfigProblem) -> Problem {
+        let message = told(&problem);
+        match self.lines.of_key(&problem.at) {
+            Some(line) => {
+                Problem { file: self.path.display().to_string(), line: Some(line), place: problem.at, message }
+            }
+            // Prompts and contracts are files of their own, which the place names.
+            None => Problem { file: String::new(), line: None, place: problem.at, message },
+        }
+    }
+}
+
+/// Mistakes of a component where there is no file.
+pub fn without_file(found: Vec<ConfigProblem>) -> Vec<Problem> {
+    let problem = |problem: ConfigProblem| Problem {
+        file: String::new(),
+        line: None,
+        message: told(&problem),
+        place: problem.at,
+    };
+    found.into_iter().map(problem).collect()
+}
+
+fn told(problem: &ConfigProblem) -> String {
+    let remedy = if problem.remedy.is_empty() { String::new() } else { format!("; {}", problem.remedy) };
+    format!("{}{remedy}", problem.what)
+}
+
+/// The file to read: the one that was named, else that of this folder, else the user's; absent when there is none.
+///
+/// # Errors
+/// When the one that was named is not there.
+pub fn find(named: Option<&Path>, here: &Path, environment: &dyn Environment) -> Result<Option<PathBuf>, Problem> {
+    if let Some(path) = named {
+        return match path.is_file() {
+            true => Ok(Some(path.to_owned())),
+            false => Err(Problem {
+                file: path.display().to_string(),
+                line: None,
+                place: String::new(),
+                message: "there is no such file".to_owned(),
+            }),
+        };
+    }
+    let users = user_folder(environment, "XDG_CONFIG_HOME", ".config").map(|folder| folder.join("antiphon"));
+    let candidates = [Some(here.to_owned()), users].into_iter().flatten().map(|folder| folder.join(FILE_NAME));
+    Ok(candidates.into_iter().find(|path| path.is_file()))
+}
+
+/// Where the store is when nobody says otherwise; absent when the user has no home.
+pub fn default_data_dir(environment: &dyn Environment) -> Option<PathBuf> {
+    user_folder(environment, "XDG_DATA_HOME", ".local/share").map(|folder| folder.join("antiphon"))
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// Every mistake that the text alone shows.
+pub fn read(path: &Path) -> Result<(Config, Source), Vec<Problem>> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let file = path.display().to_string();
+        vec![Problem { file, line: None, place: String::new(), message: format!("cannot be read: {error}") }]
+    })?;
+    parse(&text, path)
+}
+
+/// Reads a text that came from a file.
+///
+/// # Errors
+/// Every mistake that the text alone shows.
+pub fn parse(text: &str, path: &Path) -> Result<(Config, Source), Vec<Problem>> {
+    let file = path.display().to_string();
+    let lines = Lines::read(text).map_err(|mistakes| {
+        let problem = |(line, message)| Problem { file: file.clone(), line, place: String::new(), message };
+        mistakes.into_iter().map(problem).collect::<Vec<_>>()
+    })?;
+    let source = Source { path: path.to_owned(), lines };
+    let table = text.parse::<toml::Table>().map_err(|error| {
+        let message = error.message().to_owned();
+        vec![Problem { file: file.clone(), line: None, place: String::new(), message }]
+    })?;
+    let base = path.parent().map(Path::to_owned).unwrap_or_default();
+    match sum(table, base) {
+        Ok(config) => Ok((config, source)),
+        Err(problems) => Err(source.problems(problems)),
+    }
+}
+
+/// Gives each component its part.
+fn sum(table: toml::Table, base: PathBuf) -> Result<Config, Vec<ConfigProblem>> {
+    let mut config = Config { base, ..Config::default() };
+    let mut problems = Vec::new();
+    let mut engine = toml::Table::new();
+    for (key, value) in table {
+        match key.as_str() {
+            "server" => part(&key, value, &mut config.server, &mut problems),
+            "store" => part(&key, value, &mut config.store, &mut problems),
+            "log" => part(&key, value, &mut config.log, &mut problems),
+            "limits" => part(&key, value, &mut config.limits, &mut problems),
+            _ if engine::Config::KEYS.contains(&key.as_str()) => {
+                engine.insert(key, value);
+            }
+            unknown => {
+                let known = [&["server", "store", "log", "limits"][..], &engine::Config::KEYS].concat();
+                problems.push(unknown_key("", unknown, &known));
+            }
+        }
+    }
+    match engine::Config::from_table(engine) {
+        Ok(engine) => config.engine = engine,
+        Err(found) => problems.extend(found),
+    }
+    problems.extend(
+        config.log.problems().into_iter().map(|(key, what)| ConfigProblem::new(format!("log.{key}"), what, "")),
+    );
+    if problems.is_empty() { Ok(config) } else { Err(problems) }
+}
+
+/// Reads a component's table; a mistake in one key does not hide those in others.
+fn part<T: serde::de::DeserializeOwned>(
+    name: &str,
+    value: toml::Value,
+    slot: &mut T,
+    problems: &mut Vec<ConfigProblem>,
+) {
+    let toml::Value::Table(mut table) = value else {
+        problems.push(ConfigProblem::new(name, "must be a table", format!("write `[{name}]`")));
+        return;
+    };
+    // Each key alone, so that each mistake is found; then those that are right together.
+    let keys: Vec<String> = table.keys().cloned().collect();
+    for key in keys {
+        let Some(value) = table.get(&key) else { continue };
+        let alone = toml::Table::from_iter([(key.clone(), value.clone())]);
+        if let Err(problem) = decode::<T>(name, toml::Value::Table(alone)) {
+            problems.push(problem);
+            table.remove(&key);
+        }
+    }
+    match decode(name, toml::Value::Table(table)) {
+        Ok(read) => *slot = read,
+        Err(problem) => problems.push(problem),
+    }
+}
+
+#[cfg(test)]
+mod tests;

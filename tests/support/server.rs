@@ -1,0 +1,165 @@
+//! A server of its own for a test: the real assembly on a real socket and a real store, in this process.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use antiphon::domain::source::{Clock, Ids};
+use antiphon::grpc::pb::admin_service_client::AdminServiceClient;
+use antiphon::grpc::pb::catalog_service_client::CatalogServiceClient;
+use antiphon::grpc::pb::exchange_service_client::ExchangeServiceClient;
+use antiphon::grpc::pb::run_service_client::RunServiceClient;
+use antiphon::grpc::pb::thread_service_client::ThreadServiceClient;
+use antiphon::ops::app::{Error, Place, Server, engine};
+use antiphon::ops::config;
+use antiphon::ops::environment::Environment;
+use antiphon::ops::source::{RandomIds, SystemClock};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tonic::transport::Channel;
+
+use super::within;
+
+/// No variable is set.
+struct Nothing;
+
+impl Environment for Nothing {
+    fn var(&self, _name: &str) -> Option<String> {
+        None
+    }
+}
+
+/// A configuration with one scripted backend, the default, that has these rules.
+pub(crate) fn scripted(rules: &str) -> String {
+    format!(
+        "default_profile = \"canned\"\n[profiles.canned]\nbackend = \"script\"\nmodel = \"canned-1\"\n\
+         [backends.script]\nkind = \"scripted\"\n{rules}"
+    )
+}
+
+/// A configuration with one OpenAI backend, the default, at this address.
+pub(crate) fn openai(base_url: &str) -> String {
+    openai_with(base_url, "")
+}
+
+/// The same, with more keys of the backend.
+pub(crate) fn openai_with(base_url: &str, more: &str) -> String {
+    format!(
+        "default_profile = \"stub\"\n[profiles.stub]\nbackend = \"stub\"\nmodel = \"stub-1\"\n\
+         [backends.stub]\nkind = \"openai\"\nbase_url = \"{base_url}\"\n{more}"
+    )
+}
+
+/// A server at work.
+pub(crate) struct Running {
+    address: SocketAddr,
+    channel: Channel,
+    stop: Option<oneshot::Sender<()>>,
+    served: Option<JoinHandle<Result<(), Error>>>,
+    config: String,
+    folder: Arc<tempfile::TempDir>,
+}
+
+impl Running {
+    /// On a new store, with a configuration.
+    pub(crate) async fn start(config: impl Into<String>) -> Self {
+        let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+        Self::start_in(config.into(), folder).await
+    }
+
+    /// On a new store, with a scripted backend that echoes.
+    pub(crate) async fn echo() -> Self {
+        Self::start(scripted("")).await
+    }
+
+    async fn start_in(config: String, folder: Arc<tempfile::TempDir>) -> Self {
+        let path = folder.path().join("antiphon.toml");
+        let (parsed, _) = config::parse(&config, &path).expect("the test's configuration is right");
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let ids: Arc<dyn Ids> = Arc::new(RandomIds);
+        let engine = match engine(&parsed, &Nothing, &clock, &ids) {
+            Ok(engineered) => engineered.engine,
+            Err(problems) => panic!("the test's configuration is wrong: {problems:?}"),
+        };
+        let place = Place::Kept(folder.path().join("data"));
+        let server = Server { config: parsed, engine, place, clock, ids };
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (ready, is_ready) = oneshot::channel::<()>();
+        let served = tokio::spawn(server.run(
+            listener,
+            move || drop(ready.send(())),
+            async move {
+                stopped.await.ok();
+            },
+        ));
+        within("the server to be ready", is_ready).await.expect("the server starts");
+        let channel = Channel::from_shared(format!("http://{address}")).expect("an address").connect_lazy();
+        Self { address, channel, stop: Some(stop), served: Some(served), config, folder }
+    }
+
+    /// Stops it as SIGTERM does, and waits until it has.
+    pub(crate) async fn stop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            drop(stop.send(()));
+        }
+        if let Some(served) = self.served.take() {
+            within("the server to stop", served).await.expect("the server does not panic").expect("it stops well");
+        }
+    }
+
+    /// Stops it, and starts another one on the same store.
+    pub(crate) async fn restart(mut self) -> Self {
+        self.stop().await;
+        let (config, folder) = (self.config.clone(), Arc::clone(&self.folder));
+        Self::start_in(config, folder).await
+    }
+
+    /// Stops it, and starts another one on the same store with another configuration.
+    pub(crate) async fn restart_with(mut self, config: impl Into<String>) -> Self {
+        self.stop().await;
+        let folder = Arc::clone(&self.folder);
+        Self::start_in(config.into(), folder).await
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn folder(&self) -> PathBuf {
+        Path::to_owned(self.folder.path())
+    }
+
+    /// A connection of its own, for tests that cut it.
+    pub(crate) fn fresh_channel(&self) -> Channel {
+        Channel::from_shared(format!("http://{}", self.address)).expect("an address").connect_lazy()
+    }
+
+    pub(crate) fn exchanges(&self) -> ExchangeServiceClient<Channel> {
+        ExchangeServiceClient::new(self.channel.clone())
+            .max_decoding_message_size(usize::MAX)
+            .max_encoding_message_size(usize::MAX)
+    }
+
+    pub(crate) fn threads(&self) -> ThreadServiceClient<Channel> {
+        ThreadServiceClient::new(self.channel.clone())
+    }
+
+    pub(crate) fn runs(&self) -> RunServiceClient<Channel> {
+        RunServiceClient::new(self.channel.clone())
+    }
+
+    pub(crate) fn catalog(&self) -> CatalogServiceClient<Channel> {
+        CatalogServiceClient::new(self.channel.clone())
+    }
+
+    pub(crate) fn admin(&self) -> AdminServiceClient<Channel> {
+        AdminServiceClient::new(self.channel.clone())
+    }
+
+    pub(crate) fn channel(&self) -> Channel {
+        self.channel.clone()
+    }
+}
