@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 STATE = ROOT / ".antiphon"
 BINARY = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "antiphon"
 DEFAULT_LISTEN = "127.0.0.1:7373"
+ANY_PORT = "127.0.0.1:0"
 SCRIPTED = ROOT / "examples" / "scripted.toml"
 WITH_MODEL = ROOT / "examples" / "local-model.toml"
 # The address in that file, which is replaced by the one where the model is found.
@@ -141,7 +142,7 @@ def start_server(options, folder):
         if MODEL_ADDRESS not in text:
             raise Failed(f"{WITH_MODEL} does not have the address {MODEL_ADDRESS}, which is to be replaced")
         config.write_text(text.replace(MODEL_ADDRESS, address))
-    command = [BINARY, "serve", "--config", config, "--listen", options.listen, "--data", folder / "data"]
+    command = [options.binary, "serve", "--config", config, "--listen", options.listen, "--data", folder / "data"]
     say("starting the server")
     say("  $ " + " ".join(shown(str(word)) for word in command))
     server = Service("server", command, folder / "server.log")
@@ -154,7 +155,8 @@ def start_server(options, folder):
 class Tour:
     """Runs the command line as a person would, shows what it prints, and checks what came of it."""
 
-    def __init__(self, server):
+    def __init__(self, binary, server):
+        self.binary = binary
         self.environment = {**os.environ, "ANTIPHON_SERVER": f"http://{server}"}
         if not sys.stdout.isatty():
             self.environment["NO_COLOR"] = "1"
@@ -165,7 +167,7 @@ class Tour:
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, shutil.get_terminal_size().columns, 0, 0))
         process = subprocess.Popen(
-            [BINARY, *arguments],
+            [self.binary, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=theirs,
             stderr=theirs,
@@ -194,7 +196,7 @@ class Tour:
 
     def ask(self, *arguments):
         """Asks for JSON, unseen: this is how the walk checks itself."""
-        command = [BINARY, *arguments, "--json"]
+        command = [self.binary, *arguments, "--json"]
         answer = subprocess.run(
             command, capture_output=True, text=True, env=self.environment, timeout=COMMAND_SECONDS, check=False
         )
@@ -238,22 +240,27 @@ class Tour:
         held("two threads, and the exchange they start from is exactly as it was")
 
         heading("4. Probe: asks something on the side and leaves nothing behind.")
-        tree = self.ask("log", start, "--graph")
+        ends = [exchange["exchangeId"] for exchange in (second, sea, rail)]
+        before = self.everything(ends)
         probed = self.run("probe", sea["exchangeId"], "Which city are we talking about?")
         check(probed.strip(), "the probe answered nothing")
-        check(self.ask("log", start, "--graph") == tree, "the probe has left something in the graph")
-        held("the graph is the same as before")
+        check(self.everything(ends) == before, "the probe has left something behind")
+        held("graph, threads and runs are the same as before")
 
         heading("5. Inspect: what was sent, by which settings, with which tools, and what it cost.")
         output = self.run("inspect", sea["exchangeId"])
         check(start in output or first["text"].strip()[:20] in output, "Inspect does not show where the exchange comes from")
 
         heading("6. The lineage, as text.")
-        output = self.run("log", start, "--graph")
+        output = self.run("log", "--graph", *ends)
         for exchange in (first, second, sea, rail):
             check(names(output, exchange["exchangeId"]), f"the graph lacks exchange {exchange['exchangeId']}")
         held("one root and its three branches")
         return second, sea
+
+    def everything(self, ends):
+        """All that a call could change here: the graph with these ends, the threads, and the runs."""
+        return self.ask("log", "--graph", *ends), self.ask("threads"), self.ask("runs")
 
     def check_child(self, child, parent, text):
         """The right parent, and a history that begins with the parent's, message for message."""
@@ -293,12 +300,12 @@ def shown(word):
     return word if plain else '"' + re.sub(r'(["$`\\])', r"\\\1", word) + '"'
 
 
-def farewell(server, second, fork, data):
+def farewell(options, server, second, fork, data):
     grpcurl = "grpcurl" if shutil.which("grpcurl") else ".tools/bin/grpcurl"
     heading(f"The server is up at {server} until you press Ctrl-C. Go on in another terminal:")
     say()
     say(f"  cd {ROOT}")
-    say('  export PATH="$PWD/target/release:$PATH"' + ("" if server == DEFAULT_LISTEN else f" ANTIPHON_SERVER=http://{server}"))
+    say(f'  export PATH="{options.binary.parent}:$PATH"' + ("" if server == DEFAULT_LISTEN else f" ANTIPHON_SERVER=http://{server}"))
     say(f'  antiphon continue {second["exchangeId"]} "Tell me more."')
     say(f'  antiphon continue --thread {fork["threadId"]} "And how long does it take?"')
     say("  antiphon threads")
@@ -324,16 +331,35 @@ def arguments():
     parser = argparse.ArgumentParser(prog="scripts/quickstart", description="Starts Antiphon and walks its main job.")
     parser.add_argument("--no-model", action="store_true", help="canned answers in place of a model")
     parser.add_argument("--tour-only", action="store_true", help="end after the walk, with 0 if every step held")
-    parser.add_argument("--listen", metavar="ADDR", help=f"default {DEFAULT_LISTEN}; port 0, the default of --tour-only, takes a free one")
+    parser.add_argument("--listen", metavar="ADDR", help=f"default {DEFAULT_LISTEN}, or a free port where that is in use and with --tour-only")
+    parser.add_argument("--binary", metavar="PATH", type=Path, default=BINARY, help="run this instead of building one")
     parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.listen is None:
-        options.listen = "127.0.0.1:0" if options.tour_only else DEFAULT_LISTEN
+    if options.binary != BINARY and not os.access(options.binary, os.X_OK):
+        parser.error(f"--binary {options.binary}: is no program")
+    options.binary = options.binary.resolve()
     return parser, options
 
 
-def check_listen(parser, listen):
-    """Says now, before a long build, that an address will not do."""
+def choose_address(parser, options):
+    """Where the server listens; an address that will not do is refused now, before a long build."""
+    if options.listen is not None:
+        try:
+            try_address(parser, options.listen)
+        except Failed as failure:
+            raise Failed(f"{failure}; --listen {ANY_PORT} takes a free port") from failure
+    elif options.tour_only:
+        options.listen = ANY_PORT
+    else:
+        options.listen = DEFAULT_LISTEN
+        try:
+            try_address(parser, DEFAULT_LISTEN)
+        except Failed as failure:
+            say(f"{failure}; taking a free port")
+            options.listen = ANY_PORT
+
+
+def try_address(parser, listen):
     host, _, port = listen.rpartition(":")
     if not host or not port.isdigit() or int(port) > 65535:
         parser.error(f"--listen {listen}: must be an address and a port, such as {DEFAULT_LISTEN}")
@@ -345,8 +371,8 @@ def check_listen(parser, listen):
             probe.bind((host.strip("[]"), int(port)))
             probe.listen()
         except OSError as error:
-            reason = "is in use, perhaps by another quickstart" if error.errno == errno.EADDRINUSE else f"will not do: {error}"
-            raise Failed(f"{listen} {reason}. Another one: scripts/quickstart --listen 127.0.0.1:0") from error
+            busy = error.errno == errno.EADDRINUSE
+            raise Failed(f"{listen} " + ("is in use" if busy else f"will not do: {error}")) from error
 
 
 def interrupted(number, _frame):
@@ -355,9 +381,12 @@ def interrupted(number, _frame):
 
 def main():
     parser, options = arguments()
-    check_listen(parser, options.listen)
     if options.check:
+        # Before the build only what was asked for is tried; what is taken instead is said once, after it.
+        if options.listen is not None:
+            choose_address(parser, options)
         return 0
+    choose_address(parser, options)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupted)
     # Set, as a shell that starts this in the background leaves it ignored.
@@ -368,11 +397,11 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
     server, address = start_server(options, folder)
-    second, fork = Tour(address).walk()
+    second, fork = Tour(options.binary, address).walk()
     if options.tour_only:
         say("\nevery step held")
         return 0
-    farewell(address, second, fork, folder / "data")
+    farewell(options, address, second, fork, folder / "data")
     server.process.wait()
     raise Failed(f"the server ended by itself:\n{server.last_words()}")
 

@@ -26,10 +26,10 @@ use crate::app::App;
 use crate::domain::source::{Clock, Ids};
 use crate::engine::Engine;
 use crate::grpc::{self, Facts, Wire, observe};
+use crate::store;
 use crate::store::ledger::Ledger;
 use crate::store::sled::{self, Sled};
 use crate::store::verify::{Event, Report, verify};
-use crate::store;
 
 /// How long connections may linger once every run has ended.
 const LINGER: Duration = Duration::from_secs(5);

@@ -189,7 +189,10 @@ fn echo() -> Found {
     let keys: Vec<&str> = PROVIDERS.iter().map(|provider| provider.key).collect();
     let said = vec![
         "no model was found: answers are echoes of what was said".to_owned(),
-        format!("for a model set one of {}, or OPENAI_BASE_URL, or start a model server such as Ollama", keys.join(", ")),
+        format!(
+            "for a model set one of {}, or OPENAI_BASE_URL, or start a model server such as Ollama",
+            keys.join(", ")
+        ),
         "for all else write a configuration, antiphon.toml".to_owned(),
     ];
     Found { engine, said }
@@ -200,14 +203,7 @@ fn how_otherwise() -> String {
 }
 
 /// A backend and a profile of the same id; the first is the default.
-fn add(
-    engine: &mut Config,
-    id: &str,
-    address: &str,
-    key: Option<&str>,
-    quirks: &[(&str, &str)],
-    model: &str,
-) {
+fn add(engine: &mut Config, id: &str, address: &str, key: Option<&str>, quirks: &[(&str, &str)], model: &str) {
     let text = |text: &str| Value::String(text.to_owned());
     let mut rest = Table::from_iter([("base_url".to_owned(), text(address))]);
     rest.extend(key.map(|variable| ("api_key_env".to_owned(), text(variable))));
@@ -288,7 +284,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_key_is_enough_and_the_first_is_the_default() {
-        let environment = FakeEnvironment::default().with("GROQ_API_KEY", "secret-1").with("OPENAI_API_KEY", "secret-2");
+        let environment =
+            FakeEnvironment::default().with("GROQ_API_KEY", "secret-1").with("OPENAI_API_KEY", "secret-2");
         let found = find(&environment, &[]).await;
         assert_eq!(found.engine.default_profile.as_deref(), Some("openai"));
         assert_eq!(found.engine.profiles["groq"].backend, "groq");
@@ -297,7 +294,11 @@ mod tests {
         assert_eq!(openai.rest["base_url"].as_str(), Some("https://api.openai.com/v1"));
         let told = format!("{found:?}");
         assert!(!told.contains("secret"), "keys stay where they are: {told}");
-        assert!(found.said[0].contains("OPENAI_API_KEY") && found.said[1].contains("--profile groq"), "{:?}", found.said);
+        assert!(
+            found.said[0].contains("OPENAI_API_KEY") && found.said[1].contains("--profile groq"),
+            "{:?}",
+            found.said
+        );
     }
 
     #[tokio::test]
@@ -328,7 +329,10 @@ mod tests {
         assert_eq!(found.engine.profiles["two"].model, "b");
         let environment = FakeEnvironment::default().with(MODEL_VARIABLE, "c");
         let found = find(&environment, &candidates).await;
-        assert_eq!((found.engine.profiles["one"].model.as_str(), found.engine.profiles["two"].model.as_str()), ("c", "b"));
+        assert_eq!(
+            (found.engine.profiles["one"].model.as_str(), found.engine.profiles["two"].model.as_str()),
+            ("c", "b")
+        );
     }
 
     #[tokio::test]

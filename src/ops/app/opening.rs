@@ -66,6 +66,7 @@ async fn come_again() -> Response<Body> {
 #[cfg(test)]
 mod tests {
     use tonic::Code;
+    use tonic::transport::Channel;
     use tonic_health::pb::HealthCheckRequest;
     use tonic_health::pb::health_check_response::ServingStatus as Said;
     use tonic_health::pb::health_client::HealthClient;
@@ -86,10 +87,11 @@ mod tests {
             Ok(7)
         });
         let waiting = tokio::spawn(wait(listener, work));
-        let mut health = HealthClient::connect(url.clone()).await.unwrap();
+        let channel = Channel::from_shared(url).unwrap().connect().await.unwrap();
+        let mut health = HealthClient::new(channel.clone());
         let said = health.check(HealthCheckRequest::default()).await.unwrap().into_inner();
         assert_eq!(said.status(), Said::NotServing);
-        let mut threads = ThreadServiceClient::connect(url).await.unwrap();
+        let mut threads = ThreadServiceClient::new(channel);
         let refused = threads.get(pb::ThreadServiceGetRequest::default()).await.unwrap_err();
         assert_eq!(refused.code(), Code::Unavailable);
         assert_eq!(refused.get_details_error_info().unwrap().reason, "STORE_UNAVAILABLE");

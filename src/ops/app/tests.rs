@@ -79,12 +79,12 @@ async fn a_server_serves_until_it_is_told_to_stop_and_keeps_what_it_answered() {
 
     let mut findings = Vec::new();
     let Place::Kept(dir) = place else { unreachable!() };
-    let report = verify_offline(Config::default(), &dir, &mut |event| {
+    let mut tell = |event: Event<'_>| {
         if let Event::Finding(finding) = event {
             findings.push(finding.to_string());
         }
-    });
-    let report = report.await.unwrap();
+    };
+    let report = verify_offline(Config::default(), &dir, &mut tell).await.unwrap();
     assert_eq!((findings, report.findings), (Vec::<String>::new(), 0));
     assert!(report.records.values().sum::<u64>() > 0);
 }

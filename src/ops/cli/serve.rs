@@ -73,7 +73,9 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     let colours = context.terminal.err_has_colours();
     telemetry::start(&settings.config.log, colours).map_err(|error| Failure::here(error.to_string(), ""))?;
     let listener = TcpListener::bind(listen).await.map_err(|error| {
-        let remedy = format!("is another server there? `antiphon info --server http://{listen}` tells; else choose another --listen");
+        let remedy = format!(
+            "is another server there? `antiphon info --server http://{listen}` tells; else choose another --listen"
+        );
         Failure::here(format!("cannot listen on {listen}: {error}"), remedy)
     })?;
     let address = listener.local_addr()?;
@@ -82,16 +84,12 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     let mut announced = Ok(());
     let terminal = &mut *context.terminal;
     let (tell, told) = oneshot::channel::<()>();
-    let running = server.run(
-        listener,
-        || announced = terminal.write(&format!("listening on {address}\n")),
-        async {
-            // A sender that is gone cannot ask for anything.
-            if told.await.is_err() {
-                std::future::pending().await
-            }
-        },
-    );
+    let running = server.run(listener, || announced = terminal.write(&format!("listening on {address}\n")), async {
+        // A sender that is gone cannot ask for anything.
+        if told.await.is_err() {
+            std::future::pending().await
+        }
+    });
     let forced = async {
         tracing::info!(signal = signals.next().await, "shutdown.asked");
         // Only the second one is for us. Nobody listens when the server has ended meanwhile.
@@ -108,10 +106,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
 }
 
 /// The configuration, or what stands in for it.
-pub(super) async fn settings(
-    named: Option<PathBuf>,
-    environment: &dyn Environment,
-) -> Result<Settings, Vec<Problem>> {
+pub(super) async fn settings(named: Option<PathBuf>, environment: &dyn Environment) -> Result<Settings, Vec<Problem>> {
     let here = std::env::current_dir().unwrap_or_default();
     match config::find(named.as_deref(), &here, environment).map_err(|problem| vec![problem])? {
         Some(path) => {
@@ -145,7 +140,10 @@ fn place(arguments: &Arguments, config: &Config, environment: &dyn Environment) 
     let configured = config.server.data_dir.as_ref().map(|dir| config.base.join(dir));
     let dir = arguments.data.clone().or(configured).or_else(|| config::default_data_dir(environment));
     dir.map(Place::Kept).ok_or_else(|| {
-        Failure::here("there is no home folder to keep data in", "name a folder with --data, or keep nothing with --ephemeral")
+        Failure::here(
+            "there is no home folder to keep data in",
+            "name a folder with --data, or keep nothing with --ephemeral",
+        )
     })
 }
 

@@ -1,0 +1,138 @@
+//! Errors, exit codes, help, and output that nobody reads to its end.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::program::{Said, Server, binary};
+
+const NOBODY: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+#[test]
+fn a_refusal_names_its_reason_and_the_way_out() {
+    let server = Server::start();
+    let said = server.say(["inspect", NOBODY]);
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
+    for expected in ["error: ", NOBODY, "EXCHANGE_NOT_FOUND (NOT_FOUND)", "next: antiphon log --graph"] {
+        assert!(said.err.contains(expected), "{expected} is missing in {}", said.err);
+    }
+    let said = server.say(["inspect", NOBODY, "--json"]);
+    let error: Value = serde_json::from_str(&said.err).unwrap();
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
+    assert_eq!(error["error"]["reason"], "EXCHANGE_NOT_FOUND");
+    assert_eq!(error["error"]["resource"]["name"], NOBODY);
+}
+
+#[test]
+fn wrong_fields_and_wrong_profiles_are_named() {
+    let server = Server::start();
+    let fields = server.say(["capture", "hi", "--temperature", "9", "--run-id", "not an id"]);
+    assert_eq!(fields.code, Some(1));
+    assert!(fields.err.contains("temperature") && fields.err.contains("run_id"), "{}", fields.err);
+    let profile = server.say(["capture", "hi", "--profile", "cannde"]);
+    assert!(profile.err.contains("PROFILE_UNKNOWN") && profile.err.contains("canned"), "{}", profile.err);
+    assert!(profile.err.contains("next: antiphon catalog profiles"), "{}", profile.err);
+    let provider = server.say(["capture", "break"]);
+    assert!(
+        provider.err.contains("PROVIDER_REFUSED_REQUEST") && provider.err.contains("no such thing"),
+        "{}",
+        provider.err
+    );
+}
+
+#[test]
+fn what_makes_no_sense_ends_with_two() {
+    let home = tempfile::tempdir().unwrap();
+    let cases: [&[&str]; 9] = [
+        &["nonsense"],
+        &["capture", "hi", "--nonsense"],
+        &["continue"],
+        &["fork", "a", "b", "c"],
+        &["log"],
+        &["capture", "hi", "--retry"],
+        &["capture", "hi", "--var", "a=b"],
+        &["--server", "nowhere", "info"],
+        &["capture", "hi", "--label", "novalue"],
+    ];
+    for arguments in cases {
+        let said = Said::of(binary(home.path()).args(arguments).output().unwrap());
+        assert_eq!(said.code, Some(2), "{arguments:?}: {said:#?}");
+        assert!(!said.err.is_empty() && said.out.is_empty(), "{arguments:?}: {said:#?}");
+    }
+}
+
+#[test]
+fn help_is_no_failure() {
+    let home = tempfile::tempdir().unwrap();
+    let said = Said::of(binary(home.path()).arg("--help").output().unwrap());
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    for verb in [
+        "serve", "check", "capture", "continue", "fork", "probe", "record", "inspect", "log", "threads", "runs",
+        "catalog", "info", "verify",
+    ] {
+        assert!(said.out.contains(&format!("\n  {verb} ")), "{verb} is missing in {}", said.out);
+        let help = Said::of(binary(home.path()).args([verb, "--help"]).output().unwrap());
+        assert_eq!(help.code, Some(0), "{help:#?}");
+    }
+    let version = Said::of(binary(home.path()).arg("--version").output().unwrap());
+    assert_eq!(version.out, format!("antiphon {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_server_that_is_not_there_says_how_to_start_one() {
+    let home = tempfile::tempdir().unwrap();
+    // A port that was free a moment ago: nobody answers there.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("http://127.0.0.1:{port}");
+    let said = Said::of(binary(home.path()).args(["--server", &url, "info"]).output().unwrap());
+    assert_eq!(said.code, Some(1));
+    assert!(said.err.contains(&url) && said.err.contains("antiphon serve"), "{}", said.err);
+}
+
+#[test]
+fn a_reader_that_has_enough_ends_it_quietly() {
+    let server = Server::start();
+    let messages: Vec<String> = (0..2_000)
+        .map(|n| format!(r#"{{"role": "user", "content": "q{n}"}}, {{"role": "assistant", "content": "a{n}"}}"#))
+        .collect();
+    let recorded = server.feed(&["record", "--new-thread", "long"], &format!("[{}]", messages.join(",")));
+    assert_eq!(recorded.code, Some(0), "{}", recorded.err);
+    let mut child =
+        server.command(["log", "--thread", "long"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The reader is gone before anything is written.
+    drop(child.stdout.take());
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    assert_eq!(server.run(["log", "--thread", "long"]).out.lines().count(), 2_001);
+}
+
+#[test]
+fn colours_are_for_terminals_or_for_who_asks() {
+    let server = Server::start();
+    server.run(["threads", "create", "t"]);
+    assert!(!server.run(["threads"]).out.contains('\u{1b}'));
+    assert!(server.run(["threads", "--color", "always"]).out.contains('\u{1b}'));
+    assert_eq!(server.run(["capture", "escape"]).out, "a\u{1b}[2Jb\n", "a program gets what the model said, verbatim");
+}
+
+#[test]
+fn a_deadline_ends_the_wait() {
+    let server = Server::start();
+    let said = server.say(["--timeout", "300ms", "capture", "never", "--no-stream"]);
+    assert_eq!(said.code, Some(1), "{said:#?}");
+    assert!(said.err.contains("DEADLINE"), "{}", said.err);
+}
+
+#[test]
+fn the_server_tells_what_it_is_and_what_is_configured() {
+    let server = Server::start();
+    let info = server.json(&["info"]);
+    assert_eq!(info["serverInfo"]["store"]["ephemeral"], true);
+    assert_eq!(info["serverInfo"]["configured"]["profiles"], 1);
+    let told = server.run(["info"]).out;
+    assert!(told.contains("gone when the server stops") && told.contains("max_message_bytes"), "{told}");
+    assert!(server.run(["catalog", "profiles"]).out.contains("canned-1"));
+    assert_eq!(server.json(&["catalog", "backends", "script"])["backend"]["kind"], "scripted");
+    let unknown = server.say(["catalog", "prompts", "nope"]);
+    assert!(unknown.err.contains("RESOURCE_NOT_FOUND") || unknown.err.contains("PROMPT_UNKNOWN"), "{}", unknown.err);
+}
