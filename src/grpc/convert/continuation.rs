@@ -24,6 +24,7 @@ pub struct Continue {
 }
 
 /// Where a turn continues.
+#[expect(clippy::large_enum_variant, reason = "made once a call, and taken apart at once")]
 #[derive(Clone, Debug)]
 pub enum From {
     /// An exchange; no head moves.
@@ -35,6 +36,7 @@ pub enum From {
 }
 
 /// What a turn brings.
+#[expect(clippy::large_enum_variant, reason = "made once a call, and taken apart at once")]
 #[derive(Clone, Debug)]
 pub enum Input {
     /// A request.

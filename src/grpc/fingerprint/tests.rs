@@ -51,21 +51,19 @@ fn names_delivery_and_labels_do_not_count() {
 
 #[test]
 fn everything_else_counts() {
-    let tools = || Some(pb::ToolList::default());
-    type Change = Box<dyn FnOnce(&mut pb::ExecutionRequest)>;
-    let changes: Vec<Change> = vec![
-        Box::new(|r| r.text.push('!')),
-        Box::new(|r| r.prompt = None),
-        Box::new(|r| r.messages.push(pb::Message::default())),
-        Box::new(|r| r.profile_id.push('x')),
-        Box::new(|r| r.model.push('x')),
-        Box::new(|r| r.parameters = Some(pb::Parameters::default())),
-        Box::new(|r| r.contract = Some(pb::Contract::default())),
-        Box::new(move |r| r.tools = tools()),
-        Box::new(move |r| r.standing_tools = tools()),
-        Box::new(|r| r.tool_choice = Some(pb::ToolChoice::default())),
-        Box::new(|r| r.session_id.push('x')),
-        Box::new(|r| r.history_view = Some(pb::HistoryView::default())),
+    let changes: [fn(&mut pb::ExecutionRequest); 12] = [
+        |r| r.text.push('!'),
+        |r| r.prompt = None,
+        |r| r.messages.push(pb::Message::default()),
+        |r| r.profile_id.push('x'),
+        |r| r.model.push('x'),
+        |r| r.parameters = Some(pb::Parameters::default()),
+        |r| r.contract = Some(pb::Contract::default()),
+        |r| r.tools = Some(pb::ToolList::default()),
+        |r| r.standing_tools = Some(pb::ToolList::default()),
+        |r| r.tool_choice = Some(pb::ToolChoice::default()),
+        |r| r.session_id.push('x'),
+        |r| r.history_view = Some(pb::HistoryView::default()),
     ];
     let mut seen = vec![of(|_| {})];
     for change in changes {
