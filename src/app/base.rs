@@ -462,7 +462,7 @@ pub(super) fn unanswered(exchange: &Exchange) -> Fault {
     let ids: Vec<&CallId> = exchange.assistant.tool_calls().map(|call| &call.call_id).collect();
     let names: Vec<String> = ids.iter().map(|id| format!("`{id}`")).collect();
     let message = format!(
-        "exchange {} waits for the results of tool calls {}: send them as `tool_results`, or set `unanswered_tools`",
+        "exchange {} waits for the results of tool calls {}: send them as `tool_results`, or, going on from a thread, set `unanswered_tools`",
         exchange.id,
         names.join(", ")
     );

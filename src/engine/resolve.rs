@@ -336,7 +336,7 @@ fn tool_choice(asked: Option<ToolChoice>, offered: &ToolSet, written: &mut Writt
 fn named(reason: Reason, kind: &'static str, id: &str, text: String) -> Fault {
     let mut fault = Fault::not_found(reason, kind, id);
     fault.message = text;
-    fault
+    fault.with(&format!("{kind}_id"), id)
 }
 
 fn join<'a>(names: impl Iterator<Item = &'a str>) -> String {

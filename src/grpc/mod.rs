@@ -13,6 +13,7 @@ mod call;
 mod catalog;
 pub mod convert;
 mod exchange;
+mod explained;
 pub mod fingerprint;
 pub mod observe;
 mod outcome;
@@ -37,11 +38,14 @@ pub struct Wire {
 
 macro_rules! service {
     ($wire:expr, $module:ident :: $server:ident, $service:expr) => {
-        pb::$module::$server::new($service)
-            .max_decoding_message_size($wire.max_request_bytes)
-            .max_encoding_message_size($wire.max_response_bytes)
-            .accept_compressed(tonic::codec::CompressionEncoding::Gzip)
-            .send_compressed(tonic::codec::CompressionEncoding::Gzip)
+        explained::Explained::new(
+            pb::$module::$server::new($service)
+                .max_decoding_message_size($wire.max_request_bytes)
+                .max_encoding_message_size($wire.max_response_bytes)
+                .accept_compressed(tonic::codec::CompressionEncoding::Gzip)
+                .send_compressed(tonic::codec::CompressionEncoding::Gzip),
+            $wire.max_request_bytes,
+        )
     };
 }
 

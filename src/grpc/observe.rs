@@ -1,5 +1,6 @@
 //! What every call goes through: an id, a principal, a span. It must not know any RPC.
 
+use secrecy::SecretString;
 use tonic::{Request, Status};
 
 use super::status::RequestId;
@@ -17,10 +18,15 @@ pub fn admit(ids: &dyn Ids, mut request: Request<()>) -> Result<Request<()>, Sta
         Some(id) => RequestId::new(id),
         None => RequestId::new(ids.uuid().to_string()),
     };
+    let credential =
+        request.metadata_mut().remove(CREDENTIAL).and_then(|value| value.to_str().ok().map(SecretString::from));
     request.extensions_mut().insert(id);
-    request.extensions_mut().insert(Caller::new(Namespace::default_namespace()));
+    request.extensions_mut().insert(Caller { credential, ..Caller::new(Namespace::default_namespace()) });
     Ok(request)
 }
+
+/// The metadata in which a caller brings its own credential for the provider, for this call only.
+const CREDENTIAL: &str = "antiphon-provider-credential";
 
 /// Longest request id that is taken from a caller, in bytes.
 const MAX_REQUEST_ID: usize = 128;

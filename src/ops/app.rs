@@ -78,12 +78,15 @@ pub enum Place {
 /// Opens the store of a configuration. Blocks for as long as recovery takes.
 fn open_store(config: &Config, place: &Place) -> Result<Sled, store::Error> {
     let at = match place {
-        Place::Kept(dir) => sled::Config::directory(dir),
-        Place::Temporary(under) => sled::Config::temporary(under),
+        Place::Kept(dir) => {
+            let min_free_bytes = config.store.min_free_mebibytes.saturating_mul(1 << 20);
+            sled::Config { min_free_bytes, ..sled::Config::directory(dir) }
+        }
+        // Nothing has to be opened again from there, so no room is kept for it.
+        Place::Temporary(under) => sled::Config { min_free_bytes: 0, ..sled::Config::temporary(under) },
     };
     let cache_bytes = config.store.cache_mebibytes.saturating_mul(1 << 20);
-    let min_free_bytes = config.store.min_free_mebibytes.saturating_mul(1 << 20);
-    Sled::open(&sled::Config { cache_bytes, min_free_bytes, ..at })
+    Sled::open(&sled::Config { cache_bytes, ..at })
 }
 
 /// Looks at every record of a store that no server has open, and tells what it finds.

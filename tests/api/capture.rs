@@ -169,3 +169,26 @@ async fn bad_fields_are_named_by_their_paths() {
     assert_eq!(refused::fact(&profile, "known_profiles"), "stub");
     assert_eq!(provider.count(), 0);
 }
+
+/// S4-36: a caller's own credential is used for its call, and for no other.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_brings_its_own_credential_for_one_call() {
+    let provider = Provider::start([answer("one"), answer("two")]).await;
+    let server = Running::start(openai(&provider.base_url())).await;
+    let mut client = server.exchanges();
+    let mut request = tonic::Request::new(ask::capture(ask::text("hello")));
+    request.metadata_mut().insert("antiphon-provider-credential", "sk-of-the-caller".parse().unwrap());
+    let first = client.capture(request).await.unwrap().into_inner().exchange.unwrap();
+    assert_eq!(provider.request(0).await.header("authorization"), Some("Bearer sk-of-the-caller"));
+    client.r#continue(ask::after(&first.exchange_id, ask::text("again"))).await.unwrap();
+    assert_eq!(provider.request(1).await.header("authorization"), None);
+    for entry in walk(&server.folder()) {
+        let bytes = std::fs::read(entry).unwrap();
+        assert!(!bytes.windows(16).any(|window| window == b"sk-of-the-caller"), "a credential was stored");
+    }
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}

@@ -54,7 +54,8 @@ async fn what_is_configured_is_told_without_secrets() {
     let backends = catalog.list_backends(pb::ListBackendsRequest::default()).await.unwrap().into_inner().backends;
     let contracts = catalog.list_contracts(pb::ListContractsRequest::default()).await.unwrap().into_inner().contracts;
     assert_eq!((prompts[0].prompt_id.as_str(), prompts[0].template.as_str()), ("greeting", ""));
-    assert_eq!((contracts[0].contract_id.as_str(), contracts[0].schema_json.as_str()), ("verdict", ""));
+    let listed: Vec<_> = contracts.iter().map(|one| (one.contract_id.as_str(), one.schema_json.as_str())).collect();
+    assert_eq!(listed, [("json", ""), ("text", ""), ("verdict", "")]);
     let prompt = pb::InspectPromptRequest { prompt_id: "greeting".into() };
     let prompt = catalog.inspect_prompt(prompt).await.unwrap().into_inner().prompt.unwrap();
     assert_eq!(
@@ -133,7 +134,7 @@ async fn the_server_says_what_it_is() {
     let store = info.store.unwrap();
     assert_eq!((store.health(), store.ephemeral, store.kind.as_str()), (pb::StoreHealth::Writable, false, "sled"));
     let counts = info.configured.unwrap();
-    assert_eq!((counts.prompts, counts.profiles, counts.backends, counts.contracts), (1, 2, 2, 1));
+    assert_eq!((counts.prompts, counts.profiles, counts.backends, counts.contracts), (1, 2, 2, 3));
     assert!(info.limits.iter().any(|limit| limit.name == "max_message_bytes" && limit.value == 32 << 20));
     assert!(info.unimplemented_features.contains(&"ExchangeService.Coordinate".to_owned()));
     assert!(!info.draining && !info.namespace.is_empty());

@@ -64,7 +64,7 @@ async fn configured_things_that_are_not_there() {
     let unknown = refusal(&server, contract(named)).await;
     refused::is(&unknown, Code::InvalidArgument, Reason::ContractUnknown);
     let facts = ["contract_id", "known_contracts"].map(|key| refused::fact(&unknown, key));
-    assert_eq!(facts, ["verdit", "verdict"]);
+    assert_eq!(facts, ["verdit", "json,text,verdict"]);
     let profile = refusal(&server, pb::ExecutionRequest { profile_id: "stbu".into(), ..ask::text("x") }).await;
     refused::is(&profile, Code::InvalidArgument, Reason::ProfileUnknown);
     assert_eq!(
@@ -96,26 +96,16 @@ async fn no_profile() {
     assert_eq!(refused::fact(&missing, "known_profiles"), "canned");
 }
 
-/// What a dialect cannot say is refused by name before the claim.
+/// What a dialect cannot say is refused by name, and nobody is called.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_backend_cannot_do() {
     let (provider, server, _folder) = configured().await;
-    let image = pb::ImagePart {
-        source: Some(pb::MediaSource {
-            source: Some(pb::media_source::Source::Inline(pb::InlineMedia {
-                media_type: "image/png".into(),
-                data: vec![1, 2, 3].into(),
-            })),
-        }),
-        ..Default::default()
-    };
-    let part = pb::Part { kind: Some(pb::part::Kind::Image(image)), ..Default::default() };
-    let messages = vec![pb::Message { role: pb::Role::System.into(), parts: vec![part] }, ask::user("x")];
-    let request = pb::ExecutionRequest { messages, run_id: "r".into(), ..Default::default() };
+    let parameters = pb::Parameters { extra_json: "{\"messages\":[]}".into(), ..Default::default() };
+    let request = pb::ExecutionRequest { parameters: Some(parameters), ..ask::text_as("r", "x") };
     let unsupported = refusal(&server, request).await;
     refused::is(&unsupported, Code::InvalidArgument, Reason::BackendUnsupported);
     assert_eq!(refused::fact(&unsupported, "backend_id"), "stub");
-    assert!(!refused::fact(&unsupported, "feature").is_empty());
+    assert_eq!(refused::fact(&unsupported, "feature"), "extra_json.messages");
     assert_eq!(provider.count(), 0);
 }
 
@@ -173,11 +163,11 @@ async fn unknown_numbers_and_choices_that_are_not_made() {
         (ask::after(&first, pb::ExecutionRequest { retry: true, ..ask::text("x") }), "request.retry"),
         (
             ask::after(&first, pb::ExecutionRequest { contract: Some(pb::Contract::default()), ..ask::text("x") }),
-            "request.contract.form",
+            "request.contract",
         ),
         (
             ask::after(&first, pb::ExecutionRequest { tool_choice: Some(pb::ToolChoice::default()), ..ask::text("x") }),
-            "request.tool_choice.choice",
+            "request.tool_choice",
         ),
         (ask::after(&first, pb::ExecutionRequest::default()), "request"),
         (
@@ -229,6 +219,10 @@ async fn what_is_too_large_is_refused_before_any_work() {
     claims_a_gigabyte.extend(ask::capture(ask::text("x")).encode_to_vec());
     let bomb = raw::refused_bytes(&server, "ExchangeService/Capture", claims_a_gigabyte, &[]).await;
     refused::is(&bomb, Code::ResourceExhausted, Reason::LimitExceeded);
+    let garbage = raw::refused_bytes(&server, "ExchangeService/Capture", vec![0, 0, 0, 0, 2, 255, 255], &[]).await;
+    refused::is(&garbage, Code::InvalidArgument, Reason::InvalidFields);
+    let nobody = raw::refused(&server, "ExchangeService/Nothing", &ask::inspect(NOWHERE), &[]).await;
+    refused::is(&nobody, Code::Unimplemented, Reason::NotImplemented);
     let labels = (0..65).map(|number| (format!("k{number}"), String::new())).collect();
     let many = client.capture(ask::capture(pb::ExecutionRequest { labels, ..ask::text("x") })).await.unwrap_err();
     assert_eq!(many.code(), Code::InvalidArgument);

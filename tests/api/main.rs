@@ -1,4 +1,13 @@
 //! The API over a real socket, on a real store, through the same assembly as the program.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on must stop"
+)]
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -288,7 +288,14 @@ async fn one_prefix_continued_twice_at_once_is_stored_once() {
         input: Some(pb::continue_request::Input::Request(ask::text_as(run_id, text))),
     };
     let same = server.exchanges().r#continue(follow("r", "x")).await.unwrap_err();
-    assert_eq!((same.code(), provider.count()), (Code::InvalidArgument, 1), "one id cannot name both: {same:?}");
+    refused::is(&same, Code::AlreadyExists, Reason::RunIdConflict);
+    let mut new = follow("new", "x");
+    if let Some(pb::continue_request::From::UncapturedPrefix(prefix)) = &mut new.from {
+        prefix.run_id = "new".into();
+    }
+    let same = server.exchanges().r#continue(new).await.unwrap_err();
+    assert_eq!(refused::fields(&same), ["uncaptured_prefix.run_id"], "one id cannot name both");
+    assert_eq!(provider.count(), 1);
     let calls = [follow("r1", "left"), follow("r2", "right")].map(|request| {
         let mut client = server.exchanges();
         tokio::spawn(async move { client.r#continue(request).await.unwrap().into_inner().exchange.unwrap() })

@@ -89,7 +89,7 @@ async fn a_success_that_is_none_is_an_error() {
         (
             Entry::new(200, "text/html", &["<html><title>Sign in</title></html>"]),
             Code::Unavailable,
-            Reason::ProviderBadAnswer,
+            Reason::ProviderUnavailable,
         ),
         (
             Entry::new(502, "text/html", &["<html><title>Bad gateway</title></html>"]),

@@ -4,7 +4,9 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test that meets the unexpected fails, in its helpers too"
+    clippy::cast_possible_truncation,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on must stop"
 )]
 
 mod program;

@@ -52,7 +52,8 @@ fn names_delivery_and_labels_do_not_count() {
 #[test]
 fn everything_else_counts() {
     let tools = || Some(pb::ToolList::default());
-    let changes: Vec<Box<dyn FnOnce(&mut pb::ExecutionRequest)>> = vec![
+    type Change = Box<dyn FnOnce(&mut pb::ExecutionRequest)>;
+    let changes: Vec<Change> = vec![
         Box::new(|r| r.text.push('!')),
         Box::new(|r| r.prompt = None),
         Box::new(|r| r.messages.push(pb::Message::default())),

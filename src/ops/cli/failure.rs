@@ -117,6 +117,11 @@ impl Failure {
         Self::Here { message: message.into(), remedy: remedy.into() }
     }
 
+    /// Something that a measurement needs on this machine failed.
+    pub(crate) fn broken(cause: &dyn std::fmt::Display) -> Self {
+        Self::here(format!("the measurement broke off: {cause}"), "")
+    }
+
     /// A file could not be used.
     pub(crate) fn file(path: &Path, cause: impl std::fmt::Display) -> Self {
         Self::here(format!("{}: {cause}", path.display()), "")

@@ -2,6 +2,7 @@
 //! together: all verbs but `serve`, `check` and an offline `verify`, which ask the rest of `ops`, are clients like any other.
 
 mod answer;
+mod bench;
 mod capture;
 mod catalog;
 mod chat;
@@ -101,6 +102,8 @@ enum Verb {
     Info(info::Arguments),
     /// Check every record of a store
     Verify(verify::Arguments),
+    /// Measure a server beside the disk and a bare echo
+    Bench(bench::Arguments),
 }
 
 /// What a verb works with.
@@ -149,7 +152,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>, terminal: &mut Terminal)
 
 fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> Result<(), Failure> {
     let mut builder = match line.verb {
-        Verb::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        Verb::Serve(_) | Verb::Bench(_) => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
     };
     let runtime = builder.enable_all().build()?;
@@ -170,6 +173,7 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Catalog(arguments) => catalog::run(arguments, &mut context).await,
             Verb::Info(arguments) => info::run(arguments, &mut context).await,
             Verb::Verify(arguments) => verify::run(arguments, &mut context).await,
+            Verb::Bench(arguments) => bench::run(arguments, &mut context).await,
         }
     });
     // What is still at work, such as a server that was stopped by force, is not waited for.

@@ -17,7 +17,6 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
 
 /// What turns the engine's idea of a sync into a real one on this target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,9 +97,6 @@ pub(super) fn barrier_hits() -> u64 {
 static UNSETTLED: Mutex<usize> = Mutex::new(0);
 static SETTLED: Condvar = Condvar::new();
 
-/// How long a failed sync waits for them. The batch itself may be waiting for the page that failed.
-const SETTLED_WITHIN: Duration = Duration::from_secs(2);
-
 /// A batch while it is applied. The engine stops at the first error it hears of, wherever it is, and a batch that
 /// is stopped half way leaves pages that can neither be mended nor read. So a failed sync is not told before.
 pub(super) struct Settling(());
@@ -121,6 +117,8 @@ impl Drop for Settling {
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn await_settled() {
+    /// The batch itself may be waiting for the page that failed.
+    const SETTLED_WITHIN: std::time::Duration = std::time::Duration::from_secs(2);
     let unsettled = UNSETTLED.lock().unwrap_or_else(PoisonError::into_inner);
     // Whether it ended or took too long, the error is told now.
     drop(SETTLED.wait_timeout_while(unsettled, SETTLED_WITHIN, |count| *count > 0));
