@@ -26,6 +26,7 @@ mod raw;
 mod record;
 mod repeats;
 mod runs;
+mod store;
 mod streams;
 mod stub;
 mod threads;
