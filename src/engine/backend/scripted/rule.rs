@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::wire::{Body, Speaker};
 
-/// One rule. Conditions that are absent always hold; texts may have placeholders, see [`super::answer`].
+/// One rule. Conditions that are absent always hold; texts may have placeholders, see `answer`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rule {
