@@ -10,6 +10,9 @@ pub(crate) fn after(refusal: &Refusal) -> Option<String> {
         if value.is_empty() { placeholder.to_owned() } else { value.to_owned() }
     };
     let hint = match refusal.reason.as_str() {
+        "INVALID_FIELDS" if refusal.fields.iter().any(|(path, _)| path.ends_with("exchange_id")) => {
+            "antiphon log --graph --full-ids shows ids whole; the short ones are only for reading".to_owned()
+        }
         "EXCHANGE_NOT_FOUND" => "antiphon log --graph shows the exchanges of all threads".to_owned(),
         "THREAD_NOT_FOUND" => "antiphon threads lists those that there are".to_owned(),
         "RUN_NOT_FOUND" => "antiphon runs lists those that there are".to_owned(),
@@ -75,6 +78,14 @@ mod tests {
         assert_eq!(after(&refusal(Reason::ThreadNotEmpty, &[])).unwrap(), "antiphon continue --thread ID TEXT");
         let hint = after(&refusal(Reason::RunNotCompleted, &[("run_id", "r"), ("exchange_id", "e")])).unwrap();
         assert_eq!(hint, "antiphon inspect e, or fork there by exchange");
+    }
+
+    #[test]
+    fn a_short_id_leads_to_whole_ones() {
+        let fields = vec![("turn.exchange.exchange_id".to_owned(), "must be a UUID".to_owned())];
+        let short = Refusal { fields, ..refusal(Reason::InvalidFields, &[]) };
+        assert!(after(&short).unwrap().contains("--full-ids"));
+        assert_eq!(after(&refusal(Reason::InvalidFields, &[])), None);
     }
 
     #[test]
