@@ -80,7 +80,7 @@ impl Work {
     pub(super) fn words(self, load: &Load) -> String {
         match self {
             Self::Record => "Record of a turn after the last".to_owned(),
-            Self::Continue => "Continue with the default profile".to_owned(),
+            Self::Continue => format!("Continue with the default profile, {TURNS_OF_A_CONTINUE} turns each"),
             Self::ForkEarly => "bare Fork at turn 2".to_owned(),
             Self::ForkLate => format!("bare Fork at turn {}", load.turns),
             Self::Inspect => format!("StreamInspect of {} turns", load.turns),
@@ -120,10 +120,15 @@ impl Work {
     }
 }
 
+/// Turns after which a caller of Continue begins anew: the whole history is sent each time, so a longer one costs more.
+const TURNS_OF_A_CONTINUE: u32 = 10;
+
 /// Somebody with a conversation.
 struct Caller {
     client: ExchangeServiceClient<Channel>,
+    first: String,
     last: String,
+    turns: u32,
     turn: pb::RecordRequest,
 }
 
@@ -131,7 +136,7 @@ impl Caller {
     async fn begin(mut client: ExchangeServiceClient<Channel>, load: &Load, seed: u64) -> Result<Self, Failure> {
         let turn = load.turn(seed);
         let last = client.record(turn.clone()).await?.into_inner().exchange_id;
-        Ok(Self { client, last, turn })
+        Ok(Self { client, first: last.clone(), last, turns: 1, turn })
     }
 
     async fn record(mut self) -> Result<Self, Failure> {
@@ -143,6 +148,10 @@ impl Caller {
     }
 
     async fn go_on(mut self) -> Result<Self, Failure> {
+        if self.turns == TURNS_OF_A_CONTINUE {
+            self.last.clone_from(&self.first);
+            self.turns = 1;
+        }
         let point = pb::ExchangePoint { exchange_id: self.last };
         let messages = self.turn.messages.iter().take(1).cloned().collect();
         let request = pb::ExecutionRequest { messages, ..pb::ExecutionRequest::default() };
@@ -152,6 +161,7 @@ impl Caller {
         };
         let exchange = self.client.r#continue(turn).await?.into_inner().exchange;
         self.last = exchange.ok_or_else(|| Failure::incomplete("exchange"))?.exchange_id;
+        self.turns += 1;
         Ok(self)
     }
 
