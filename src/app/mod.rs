@@ -169,3 +169,18 @@ fn misplaced(id: ExchangeId) -> Fault {
 fn join<T: ToString>(ids: impl IntoIterator<Item = T>) -> String {
     ids.into_iter().map(|id| id.to_string()).collect::<Vec<_>>().join(",")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stores_tell_why() {
+        let reason = |error: store::Error| store_fault(error).reason;
+        assert_eq!(reason(store::Error::ReadOnly("disk full".to_owned())), Reason::StoreReadOnly);
+        assert_eq!(reason(store::Error::Unavailable("locked".to_owned())), Reason::StoreUnavailable);
+        assert_eq!(reason(store::Error::Corrupt("checksum".to_owned())), Reason::StoreCorrupt);
+        let closed = store_fault(store::Error::Closed);
+        assert_eq!((closed.reason, closed.retry_after_ms.is_some()), (Reason::ShuttingDown, true));
+    }
+}

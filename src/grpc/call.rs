@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tonic::{Request, Status};
 
-use super::status::{RequestId, status};
+use super::status::{RequestId, guarded, status};
 use crate::app::Caller;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id;
@@ -56,11 +56,12 @@ impl Call {
         status(fault, self.request_id.as_ref())
     }
 
-    /// Waits, at most until the caller's deadline.
+    /// Waits, at most until the caller's deadline. A panic on the way ends this call only.
     ///
     /// # Errors
-    /// What the future gives, or DEADLINE.
+    /// What the future gives, DEADLINE, or INTERNAL.
     pub(super) async fn until_deadline<T>(&self, waiting: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+        let waiting = guarded(waiting);
         match self.deadline {
             None => waiting.await,
             Some(deadline) => match tokio::time::timeout_at(deadline, waiting).await {

@@ -16,7 +16,6 @@ use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::RunId;
-use crate::store;
 
 #[cfg(test)]
 mod tests;
@@ -29,8 +28,6 @@ pub const RUN_ID_HEADER: &str = "antiphon-run-id";
 pub const REQUEST_ID_HEADER: &str = "antiphon-request-id";
 /// The fact that says how many wrong fields are not named.
 pub const FIELDS_LEFT_OUT: &str = "fields_left_out";
-/// How long to wait for another server when this one shuts down, in milliseconds.
-const SHUTDOWN_RETRY_MS: u64 = 1_000;
 
 /// Room for the message, as the trailer has it, and the details; 8 KiB less what else stands there: code, type, ids, and the framing of each.
 const MAX_TRAILERS: usize = 7 * 1024;
@@ -238,17 +235,6 @@ pub fn response<T>(message: T, request_id: Option<&RequestId>, run_id: Option<&R
     let mut response = tonic::Response::new(message);
     set_headers(response.metadata_mut(), request_id, run_id.map(RunId::as_str));
     response
-}
-
-/// The fault of a store that did not do what it was asked.
-pub fn store_fault(error: &store::Error) -> Fault {
-    let fault = |reason| Fault::new(reason, error.to_string());
-    match error {
-        store::Error::ReadOnly(_) => fault(Reason::StoreReadOnly),
-        store::Error::Unavailable(_) => fault(Reason::StoreUnavailable),
-        store::Error::Corrupt(_) => fault(Reason::StoreCorrupt),
-        store::Error::Closed => fault(Reason::ShuttingDown).retry_after(SHUTDOWN_RETRY_MS),
-    }
 }
 
 /// The fault of a panic. What it said goes nowhere, since it may quote what was said in a conversation.

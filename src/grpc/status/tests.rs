@@ -133,16 +133,6 @@ fn codes_are_those_of_the_list() {
     assert_eq!(code(&Fault::new(Reason::LimitExceeded, "").at("x", "y")), Code::InvalidArgument);
 }
 
-#[test]
-fn stores_tell_why() {
-    let reason = |error: store::Error| store_fault(&error).reason;
-    assert_eq!(reason(store::Error::ReadOnly("disk full".to_owned())), Reason::StoreReadOnly);
-    assert_eq!(reason(store::Error::Unavailable("locked".to_owned())), Reason::StoreUnavailable);
-    assert_eq!(reason(store::Error::Corrupt("checksum".to_owned())), Reason::StoreCorrupt);
-    let closed = store_fault(&store::Error::Closed);
-    assert_eq!((closed.reason, closed.retry_after_ms.is_some()), (Reason::ShuttingDown, true));
-}
-
 #[tokio::test]
 async fn b139_a_panic_becomes_internal_without_its_words() {
     let fault = guarded(async { if true { panic!("secret words") } else { Ok(()) } }).await.unwrap_err();
