@@ -51,6 +51,11 @@ fn number(value: &[u8]) -> u64 {
 }
 
 impl Load {
+    /// How many entries a store has after so many writes of each caller, while every item is kept.
+    pub(crate) fn entries(writes: &[u64]) -> u64 {
+        writes.iter().filter(|n| **n > 0).map(|n| 1 + n + SLOTS.min(*n)).sum()
+    }
+
     /// As settings for a child, which makes the same load of them.
     pub(crate) fn settings(self) -> [(&'static str, String); 3] {
         [

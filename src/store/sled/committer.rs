@@ -19,6 +19,7 @@ use super::Shared;
 use super::disk;
 use super::fault::{Fault, guarded};
 use super::keys::{self, FullKey};
+use super::mark::Mark;
 use super::view::{self, Held};
 use crate::store::{Commit, Error, Guard, Namespace, Write};
 
@@ -93,6 +94,8 @@ pub(super) struct Committer {
     pub(super) group_writes: usize,
     /// A group takes no further write once it has so many bytes.
     pub(super) group_bytes: usize,
+    /// How far it has got; none for a store that may lose its last writes.
+    pub(super) mark: Option<Mark>,
 }
 
 impl Committer {
@@ -152,7 +155,7 @@ impl Committer {
     }
 
     fn make_durable(&self, round: Round<'_>) -> Result<(), Error> {
-        let Some(change) = round.finish() else {
+        let Some(change) = round.finish(self.mark.as_ref()) else {
             // Only refusals and writes that change nothing: every value they rest on was durable before.
             return Ok(());
         };
@@ -179,6 +182,9 @@ impl Committer {
         if let Some(reason) = lost {
             tracing::error!(reason, "store.read_only");
             return Err(Error::ReadOnly(self.shared.fail(reason)));
+        }
+        if let Some(mark) = &self.mark {
+            mark.advance();
         }
         self.shared.groups.fetch_add(1, Ordering::Relaxed);
         self.shared.view.reveal();
@@ -277,8 +283,8 @@ impl Round<'_> {
         self.entries.get_mut(key).ok_or(Fault::Closed)
     }
 
-    /// The whole group as one batch; none if it changes nothing.
-    fn finish(self) -> Option<Change> {
+    /// The whole group as one batch, with its number; none if it changes nothing.
+    fn finish(self, mark: Option<&Mark>) -> Option<Change> {
         let mut writes: Vec<(IVec, Option<IVec>)> = Vec::new();
         let mut before = BTreeMap::new();
         let mut unsettled = Vec::new();
@@ -304,6 +310,10 @@ impl Round<'_> {
         }
         if writes.is_empty() {
             return None;
+        }
+        if let Some((key, number)) = mark.map(Mark::next) {
+            unsettled.push(key.clone());
+            writes.push((key, Some(number)));
         }
         let mut change = Change { batch: Batch::default(), single: None, before, unsettled, bytes: self.bytes };
         if writes.len() == 1 {

@@ -17,6 +17,7 @@ mod disk;
 mod fault;
 mod files;
 mod keys;
+mod mark;
 mod open;
 mod view;
 
@@ -121,7 +122,7 @@ impl Sled {
     /// [`Error::Corrupt`] when its content is damaged; each names the directory and what to do.
     pub fn open(config: &Config) -> Result<Self, Error> {
         let since = Instant::now();
-        let Opened { db, files, hold } = open::open(config)?;
+        let Opened { db, files, mark, hold } = open::open(config)?;
         let dir = files.dir().to_path_buf();
         let shared = Arc::new(Shared {
             view: View::new(db.clone()),
@@ -142,6 +143,7 @@ impl Sled {
             orders: queue,
             group_writes: config.group_writes.max(1),
             group_bytes: config.group_bytes.max(1),
+            mark,
         };
         let thread = std::thread::Builder::new().name("store-commit".into());
         let thread = thread.spawn(move || work(committer, hold, &end));

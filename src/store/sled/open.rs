@@ -23,6 +23,7 @@ use super::disk::{self, BARRIER, Barrier};
 use super::fault::{Fault, damaged, guarded};
 use super::files::Files;
 use super::keys::{FORMAT_KEY, OPENED_KEY};
+use super::mark::{self, Mark};
 use super::{Config, Place};
 use crate::store::Error;
 
@@ -36,6 +37,7 @@ const RELEASE_WITHIN: Duration = Duration::from_secs(1);
 pub(super) struct Opened {
     pub(super) db: Db,
     pub(super) files: Files,
+    pub(super) mark: Option<Mark>,
     pub(super) hold: Hold,
 }
 
@@ -98,10 +100,11 @@ fn open_durable(dir: &Path, cache_bytes: u64) -> Result<Opened, Error> {
         Ok(db)
     });
     let db = opened.map_err(|refusal| refusal.explain(&dir))?;
+    let mark = marked(&db, &dir)?;
     // The snapshot that opening wrote took its name by renaming.
     disk::sync_all(&home).map_err(|error| unreachable_dir(&dir, &error))?;
     let files = Files::new(dir.clone(), home, true).map_err(|error| unreachable_dir(&dir, &error))?;
-    Ok(Opened { db, files, hold })
+    Ok(Opened { db, files, mark: Some(mark), hold })
 }
 
 /// A database that is gone with its store. Nothing is synced but in the background.
@@ -121,7 +124,25 @@ fn open_temporary(under: &Path, cache_bytes: u64) -> Result<Opened, Error> {
     let hold = Hold { engine: Some(engine.clone()), temporary: Some(home.clone()), home: home.clone(), lock: None };
     let db = open_engine(&engine, &home).map_err(|refusal| refusal.explain(&home))?;
     let files = Files::new(home.clone(), home.clone(), false).map_err(|error| unreachable_dir(&home, &error))?;
-    Ok(Opened { db, files, hold })
+    Ok(Opened { db, files, mark: None, hold })
+}
+
+/// The number that the store is at, which must not be behind the one that was acknowledged.
+fn marked(db: &Db, dir: &Path) -> Result<Mark, Error> {
+    let number = guarded(|| Ok(db.get(mark::MARK_KEY)?)).map_err(|fault| fault.into_error(dir))?;
+    let number = mark::number(number.as_ref());
+    let (mark, acknowledged) = Mark::open(dir, number).map_err(|error| unreachable_dir(dir, &error))?;
+    match acknowledged.checked_sub(number) {
+        None | Some(0) => Ok(mark),
+        Some(missing) => {
+            let what = format!(
+                "the newest {missing} of its {acknowledged} groups of writes, which were acknowledged, are not there: \
+                 the log was cut or changed. To go on without them, remove {}",
+                mark::path(dir).display()
+            );
+            Err(damaged(dir, &what))
+        }
+    }
 }
 
 fn settings(home: &Path, cache_bytes: u64) -> ::sled::Config {
@@ -223,6 +244,11 @@ fn create(dir: &Path, home: &Path, cache_bytes: u64) -> Result<(), Error> {
     });
     made.map_err(|refusal| refusal.explain(dir))?;
     await_release(&fresh.join("db")).map_err(failed)?;
+    // One that is left of a store whose files were taken away is not about this one.
+    match fs::remove_file(mark::path(dir)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
     disk::sync_all(&fresh).map_err(failed)?;
     fs::rename(&fresh, home).map_err(failed)?;
     disk::sync(dir).map_err(failed)?;
