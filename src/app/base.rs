@@ -297,25 +297,9 @@ impl App {
             }
             return Ok((Run { captured: true, updated_at: now, ..run }, Some(token)));
         }
-        let run = Run {
-            id: prefix.run_id.clone().unwrap_or_else(|| self.new_run_id()),
-            state: State::Completed,
-            captured: true,
-            exchange: None,
-            exchange_count: 1,
-            from: None,
-            thread_id: None,
-            attempt: 1,
-            fingerprint: turn.fingerprint,
-            steps: Vec::new(),
-            owner: String::new(),
-            observations: Vec::new(),
-            failure: None,
-            stop_reason: None,
-            labels: turn.labels.clone(),
-            created_at: now,
-            updated_at: now,
-        };
+        let id = prefix.run_id.clone().unwrap_or_else(|| self.new_run_id());
+        let run = Run::new(id, State::Completed, turn.fingerprint, now);
+        let run = Run { captured: true, exchange_count: 1, labels: turn.labels.clone(), ..run };
         Ok((run, None))
     }
 

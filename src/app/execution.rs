@@ -388,23 +388,11 @@ fn claimed_run(owner: &str, now: crate::domain::id::Moment, flight: &Flight, tur
             if prepared.calling.is_none() { Run { from: parent, thread_id, ..run } } else { run }
         }
         None => Run {
-            id: flight.run_id.clone(),
-            state: State::Running,
             captured: turn.capture,
-            exchange: None,
-            exchange_count: 0,
             from: parent,
             thread_id,
-            attempt: 1,
-            fingerprint: turn.fingerprint,
-            steps: Vec::new(),
-            owner: String::new(),
-            observations: Vec::new(),
-            failure: None,
-            stop_reason: None,
             labels: turn.labels.clone(),
-            created_at: now,
-            updated_at: now,
+            ..Run::new(flight.run_id.clone(), State::Running, turn.fingerprint, now)
         },
     };
     let mut steps = run.steps;

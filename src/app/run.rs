@@ -22,7 +22,7 @@ pub struct RunState {
 }
 
 /// Which runs to list.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
     /// In one of these states; any when there are none.
     pub states: Vec<State>,
@@ -62,26 +62,7 @@ impl App {
 
     /// A run that is not claimed yet: in memory only.
     fn queued(&self, id: &RunId, fingerprint: crate::domain::id::Hash) -> Run {
-        let now = self.clock.now();
-        Run {
-            id: id.clone(),
-            state: State::Queued,
-            captured: false,
-            exchange: None,
-            exchange_count: 0,
-            from: None,
-            thread_id: None,
-            attempt: 1,
-            fingerprint,
-            steps: Vec::new(),
-            owner: String::new(),
-            observations: Vec::new(),
-            failure: None,
-            stop_reason: None,
-            labels: BTreeMap::new(),
-            created_at: now,
-            updated_at: now,
-        }
+        Run::new(id.clone(), State::Queued, fingerprint, self.clock.now())
     }
 
     async fn run_state(&self, namespace: &Namespace, run: Run) -> Result<RunState, Fault> {

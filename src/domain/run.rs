@@ -26,11 +26,6 @@ pub enum State {
 }
 
 impl State {
-    /// Another prompt on the same thread has to wait for it.
-    pub fn is_busy(self) -> bool {
-        matches!(self, Self::Queued | Self::Running)
-    }
-
     /// It may be opened again under the same id when the caller says `retry`.
     pub fn is_retryable(self) -> bool {
         matches!(self, Self::Failed | Self::Cancelled | Self::Interrupted)
@@ -172,6 +167,29 @@ pub struct Step {
 }
 
 impl Run {
+    /// A run in its first attempt of which nothing else is known yet.
+    pub fn new(id: RunId, state: State, fingerprint: Hash, now: Moment) -> Self {
+        Self {
+            id,
+            state,
+            captured: false,
+            exchange: None,
+            exchange_count: 0,
+            from: None,
+            thread_id: None,
+            attempt: 1,
+            fingerprint,
+            steps: Vec::new(),
+            owner: String::new(),
+            observations: Vec::new(),
+            failure: None,
+            stop_reason: None,
+            labels: BTreeMap::new(),
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
     /// What the run consumed, each call counted once (rule 14).
     pub fn usage(&self) -> Usage {
         Usage::sum(self.observations.iter().map(|observation| &observation.usage))

@@ -4,10 +4,10 @@ use crate::app::fork::{At, Branch, Point};
 use crate::app::probe::Probe;
 use crate::app::record::{Transcript, TranscriptStart, TranscriptThread};
 use crate::app::thread::{Repeatable, ThreadChange};
-use crate::app::turn::{Base, Facts, Input, OnDisconnect, ThreadRef, Turn, UncapturedPrefix};
+use crate::app::turn::{Base, Facts, Input, ThreadRef, Turn, UncapturedPrefix};
 use crate::domain::id::Hash;
 
-use super::convert::execution::{self, Request, Results};
+use super::convert::execution::{Request, Results};
 use super::convert::{capture, continuation, fork, record, thread, thread_service};
 
 /// A Run.
@@ -57,7 +57,7 @@ fn of_request(request: Request, fingerprint: Hash, base: Base, capture: bool, st
         input: Input::Request(Box::new(request.asked)),
         capture,
         labels: request.labels,
-        on_disconnect: on_disconnect(request.on_disconnect),
+        on_disconnect: request.on_disconnect.unwrap_or_default(),
         retry: request.retry,
         stream,
     }
@@ -72,17 +72,10 @@ fn of_results(results: Results, fingerprint: Hash, base: Base, stream: bool) -> 
         base,
         capture: true,
         labels: std::collections::BTreeMap::new(),
-        on_disconnect: on_disconnect(results.on_disconnect),
+        on_disconnect: results.on_disconnect.unwrap_or_default(),
         retry: results.retry,
         stream,
         input: Input::Results(results.into_message()),
-    }
-}
-
-fn on_disconnect(asked: Option<execution::OnDisconnect>) -> OnDisconnect {
-    match asked {
-        None | Some(execution::OnDisconnect::Cancel) => OnDisconnect::Cancel,
-        Some(execution::OnDisconnect::Finish) => OnDisconnect::Finish,
     }
 }
 

@@ -11,7 +11,6 @@ use super::pb::run_service_server::RunService;
 use super::unimplemented::{NoStream, refuse};
 use super::{outcome, pb};
 use crate::app::App;
-use crate::app::run::Filter;
 use crate::domain::fault::Fault;
 use crate::domain::id::RunId;
 
@@ -37,7 +36,6 @@ impl Runs {
             .with_all(states)
             .with_all(labels);
         let after = query.position(&page_token)?.map(|bytes| RunId::new(String::from_utf8_lossy(&bytes)));
-        let filter = Filter { states: filter.states, thread_id: filter.thread_id, labels: filter.labels };
         let (runs, next) = self.app.list_runs(&call.caller, after, size, &filter).await?;
         Ok(pb::RunServiceListResponse {
             runs: runs.into_iter().map(outcome::run).collect(),

@@ -51,23 +51,14 @@ impl New {
             run.stop_reason = Some(exchange.stop_reason);
         } else if let Some(id) = &exchange.run_id {
             self.runs.push(Run {
-                id: id.clone(),
-                state: State::Completed,
                 captured: true,
                 exchange: Some(exchange.id),
                 exchange_count: 1,
                 from: exchange.continues,
                 thread_id: exchange.thread_id.clone(),
-                attempt: 1,
-                fingerprint: exchange.content_hash,
-                steps: Vec::new(),
-                owner: String::new(),
-                observations: Vec::new(),
-                failure: None,
                 stop_reason: Some(exchange.stop_reason),
                 labels: transcript.labels.clone(),
-                created_at: now,
-                updated_at: now,
+                ..Run::new(id.clone(), State::Completed, exchange.content_hash, now)
             });
         }
         self.exchanges.push(exchange);

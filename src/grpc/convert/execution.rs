@@ -8,6 +8,7 @@ use prost_types::{Struct, Value};
 use super::message::all;
 use super::problem::{absent_if_empty, filled};
 use super::{Path, Problems, contract, id, json, label, message, tool};
+use crate::app::turn::OnDisconnect;
 use crate::domain::id::RunId;
 use crate::domain::message::{Message, Role, ToolResult};
 use crate::domain::settings::{EffectiveSetting, Parameters, Source, Warning};
@@ -29,15 +30,6 @@ const MAX_VARS: usize = 16 * 1024 * 1024;
 const MAX_EXTRA: usize = 64 * 1024;
 /// Up to here every whole double is the same integer.
 const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_992.0;
-
-/// What happens to a run when the last caller that waits for it goes away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnDisconnect {
-    /// It is cancelled.
-    Cancel,
-    /// It goes on.
-    Finish,
-}
 
 /// One execution as a caller asks for it.
 #[derive(Clone, Debug)]

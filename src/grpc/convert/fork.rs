@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::continuation::Input;
-use super::execution::{self, OnDisconnect, Request};
+use super::execution::{self, Request};
 use super::message::all;
 use super::problem::{self, whole};
 use super::{Path, Problems, id, thread};
+use crate::app::turn::OnDisconnect;
 use crate::domain::fault::Fault;
 use crate::domain::id::{ExchangeId, RequestId, RunId, ThreadId};
 use crate::domain::thread::NewThread;

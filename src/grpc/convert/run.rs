@@ -1,25 +1,13 @@
 //! Runs, attempts, and why models stop. It must not know where a run really is: its state is told.
 
-use std::collections::BTreeMap;
-
 use super::problem::{self, whole};
 use super::{Path, Problems, fault, id, label, message, moment, usage};
+use crate::app::run::Filter;
 use crate::domain::fault::Fault;
-use crate::domain::id::{Hash, ThreadId};
+use crate::domain::id::Hash;
 use crate::domain::message::ToolCall;
 use crate::domain::run::{AttemptKind, Observation, Run, State, StopReason};
 use crate::grpc::pb;
-
-/// Which runs to list.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Filter {
-    /// Only those in one of these; any when there are none.
-    pub states: Vec<State>,
-    /// Only those of this thread.
-    pub thread_id: Option<ThreadId>,
-    /// Only those with all these labels.
-    pub labels: BTreeMap<String, String>,
-}
 
 /// Which runs to list; page size and token are read by the caller.
 ///
@@ -162,7 +150,10 @@ pub fn observations_to_pb(observations: Vec<Observation>) -> Vec<pb::Observation
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use std::collections::BTreeMap;
+
     use crate::domain::fault::Reason;
+    use crate::domain::id::ThreadId;
     use crate::domain::id::{Moment, RunId};
     use crate::domain::usage::{Completeness, Usage};
 
