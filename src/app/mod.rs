@@ -15,6 +15,7 @@ use crate::store::ledger::Ledger;
 use crate::store::{self, Health};
 
 pub mod base;
+pub mod coordination;
 pub mod execution;
 pub mod flight;
 pub mod fork;

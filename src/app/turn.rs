@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::domain::exchange::Exchange;
 use crate::domain::id::{ExchangeId, Hash, RunId, ThreadId};
 use crate::domain::message::Message;
+pub use crate::domain::run::OnDisconnect;
 use crate::domain::run::{Run, StopReason};
 use crate::domain::settings::{EffectiveSetting, Validation, Warning};
 use crate::domain::thread::{Expected, Head, NewThread, OnBusy, Parent, Thread, Unanswered};
@@ -36,16 +37,6 @@ pub struct Turn {
     pub retry: bool,
     /// Ask the provider for the answer in pieces.
     pub stream: bool,
-}
-
-/// What happens to a run when its last watcher goes away (rule 16).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum OnDisconnect {
-    /// It is cancelled.
-    #[default]
-    Cancel,
-    /// It goes on.
-    Finish,
 }
 
 /// Where a turn starts.

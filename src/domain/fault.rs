@@ -133,6 +133,18 @@ reasons! {
     ResourceNotFound = "RESOURCE_NOT_FOUND",
     /// A fault of this server; the log has more under the request id.
     Internal = "INTERNAL",
+    /// The backend kind `client` works only in a coordination, whose client makes the call.
+    ClientBackendOnlyInCoordinate = "CLIENT_BACKEND_ONLY_IN_COORDINATE",
+    /// No such coordination in this namespace. ResourceInfo names it.
+    CoordinationNotFound = "COORDINATION_NOT_FOUND",
+    /// The coordination id was used with another start.
+    CoordinationConflict = "COORDINATION_CONFLICT",
+    /// The decision, batch or generation is not the pending one, or was answered otherwise.
+    AnswerStale = "ANSWER_STALE",
+    /// The message is out of order in a coordination's stream.
+    OutOfOrder = "OUT_OF_ORDER",
+    /// A tool's schema changed within a lineage and the caller asked for a refusal.
+    ToolSchemaDrift = "TOOL_SCHEMA_DRIFT",
 }
 
 /// What is wrong with one field.

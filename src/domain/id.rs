@@ -123,6 +123,10 @@ name! {
     /// A mutation that may be repeated safely. Always the caller's.
     RequestId
 }
+name! {
+    /// A coordination: one branch driven by the caller's next actions. The caller's or ours.
+    CoordinationId
+}
 
 /// One tool call, unique within a namespace. Always ours; the provider's own id is kept beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]

@@ -2,6 +2,7 @@
 //! clocks, networks, storage, encodings or any provider.
 
 pub mod content;
+pub mod coordination;
 pub mod exchange;
 pub mod fault;
 pub mod graph;

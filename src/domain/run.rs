@@ -45,6 +45,16 @@ impl State {
     }
 }
 
+/// What happens to a run when its last watcher goes away (rule 16).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum OnDisconnect {
+    /// It is cancelled.
+    #[default]
+    Cancel,
+    /// It goes on.
+    Finish,
+}
+
 /// Why a model stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {

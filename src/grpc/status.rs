@@ -85,9 +85,9 @@ pub fn code(fault: &Fault) -> Code {
         LimitExceeded if fault.fields.is_empty() => Code::ResourceExhausted,
         LimitExceeded => Code::InvalidArgument,
         NotImplemented => Code::Unimplemented,
-        ExchangeNotFound | RunNotFound | ThreadNotFound | ResourceNotFound => Code::NotFound,
-        ThreadExists | RunIdConflict | RequestIdConflict => Code::AlreadyExists,
-        HeadMoved | ThreadBusy | EtagMismatch | RunInterrupted => Code::Aborted,
+        ExchangeNotFound | RunNotFound | ThreadNotFound | CoordinationNotFound | ResourceNotFound => Code::NotFound,
+        ThreadExists | RunIdConflict | RequestIdConflict | CoordinationConflict => Code::AlreadyExists,
+        HeadMoved | ThreadBusy | EtagMismatch | RunInterrupted | AnswerStale => Code::Aborted,
         RunCancelled => Code::Cancelled,
         ThreadNotEmpty
         | ThreadEmpty
@@ -102,7 +102,10 @@ pub fn code(fault: &Fault) -> Code {
         | ToolNotAllowed
         | CredentialMissing
         | ProviderRefusedCredential
-        | ContextOverflow => Code::FailedPrecondition,
+        | ContextOverflow
+        | ClientBackendOnlyInCoordinate
+        | OutOfOrder
+        | ToolSchemaDrift => Code::FailedPrecondition,
         BackendQueueFull | ProviderRateLimited => Code::ResourceExhausted,
         ProviderTimeout | Deadline => Code::DeadlineExceeded,
         ProviderUnavailable | ProviderBadAnswer | StoreReadOnly | StoreUnavailable | ShuttingDown => Code::Unavailable,

@@ -53,15 +53,9 @@ pub const FIELDS: &[&str] = &[HISTORY_VIEW, PREPARED, ON_BUSY_ENQUEUE, ON_BUSY_I
 /// Reasons of errors that nothing produces yet.
 pub const REASONS: &[&str] = &[
     "NO_RUN_IDS",
-    "CLIENT_BACKEND_ONLY_IN_COORDINATE",
-    "COORDINATION_NOT_FOUND",
-    "COORDINATION_CONFLICT",
-    "ANSWER_STALE",
-    "OUT_OF_ORDER",
     "PREPARED_USED",
     "PREPARED_STALE",
     "PREPARED_NOT_FOUND",
-    "TOOL_SCHEMA_DRIFT",
     "EXCHANGE_ERASED",
     "DOCUMENT_NOT_FOUND",
     "ERASE_SHARED",

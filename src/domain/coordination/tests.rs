@@ -1,0 +1,1 @@
+//! Each transition by name, and the machine against a small model.
