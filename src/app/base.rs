@@ -115,6 +115,13 @@ impl App {
                 let parent = self.parent(namespace, *id).await?;
                 Ok(Start::at(Some(parent), None))
             }
+            Base::Over(id) => {
+                let parent = self.parent(namespace, *id).await?;
+                let calls: Vec<ToolCall> = parent.exchange.assistant.tool_calls().cloned().collect();
+                let mut start = Start::at(Some(parent), None);
+                start.interruption = (!calls.is_empty()).then(|| pairing::interruption(&calls));
+                Ok(start)
+            }
             Base::Thread(at) => self.start_thread(namespace, at, turn, run_id).await,
             Base::Uncaptured(prefix) => self.start_uncaptured(namespace, prefix, turn, run_id).await,
             Base::Fork(fork) => self.start_fork(namespace, fork).await,

@@ -18,7 +18,7 @@ use crate::store::ledger::{Changes, Lost, Token};
 use super::base::{Start, StartThread, head_moved};
 use super::flight::{Entered, Event, Flight, Occupied, Watcher};
 use super::replay::{Stored, conflict};
-use super::turn::{Base, OnDisconnect, Outcome, Turn};
+use super::turn::{Base, Companion, OnDisconnect, Outcome, StepEnd, Turn};
 use super::{App, Caller, store_fault};
 
 mod completion;
@@ -53,6 +53,10 @@ impl App {
             Flight::new(run_id.clone(), turn.fingerprint, turn.on_disconnect, self.flights.interrupt())
         });
         match entered {
+            // What drives a turn must have a run of its own.
+            Entered::Follow(flight) if turn.companion.is_some() => {
+                Err(conflict(&run_id, turn.fingerprint, flight.fingerprint))
+            }
             Entered::Follow(flight) if flight.fingerprint == turn.fingerprint => Ok(flight.watch(true)),
             Entered::Follow(flight) => self.beside(&caller.namespace, &turn, calling, &flight).await,
             Entered::Full => {
@@ -123,6 +127,9 @@ impl App {
         let namespace = &caller.namespace;
         for _ in 0..CLAIM_TRIES {
             let opens = match self.look_up(namespace, &flight.run_id, &turn, calling).await? {
+                Stored::Outcome(outcome) if turn.companion.is_some() => {
+                    return Err(conflict(&flight.run_id, turn.fingerprint, outcome.run.fingerprint));
+                }
                 Stored::Outcome(outcome) => return Ok(*outcome),
                 Stored::Open(run, token) => Some((*run, token)),
                 Stored::Nothing => None,
@@ -224,7 +231,11 @@ impl App {
             };
             (thread.thread().clone(), head, token)
         });
-        match self.ledger.commit(namespace, &changes).await.map_err(store_fault)? {
+        let committed = match &turn.companion {
+            Some(companion) => companion.claim(&run, changes).await?,
+            None => self.ledger.commit(namespace, &changes).await.map_err(store_fault)?,
+        };
+        match committed {
             Ok(()) => {}
             Err(Lost::ThreadExists(id)) => return Err(super::thread::exists(&id)),
             Err(Lost::HeadMoved(id)) => {
@@ -251,25 +262,27 @@ impl App {
         permit: Permit,
     ) -> Result<Outcome, Fault> {
         let namespace = &caller.namespace;
-        let Prepared { start, plan, history, calling, .. } = prepared;
+        let Prepared { start, plan, outbound, history, calling, .. } = prepared;
         let prefix = history.len();
         let rendered = if turn.capture { Vec::new() } else { history.iter().chain(&plan.messages).cloned().collect() };
         let execution = Execution {
-            history,
+            history: Vec::new(),
+            outbound: Some(outbound),
             stream: turn.stream,
             credential: caller.credential.clone(),
             first_number: u32::try_from(claimed.run.observations.len()).unwrap_or(u32::MAX),
             deadline: None,
             cancel: Some(flight.cancel.clone()),
         };
-        let executed = self.engine.execute(&plan, &permit, execution, &mut Teller(flight)).await;
+        let mut teller = Teller { flight: flight.as_ref(), companion: turn.companion.as_deref() };
+        let executed = self.engine.execute(&plan, &permit, execution, &mut teller).await;
         drop(permit);
         let Executed { observations, outcome } = executed;
         let answer = match outcome {
             Ok(answer) => answer,
             Err(fault) => {
                 let fault = flight.end(fault);
-                return Err(self.fail(namespace, claimed, observations, fault).await?);
+                return Err(self.fail(namespace, turn.companion.as_deref(), claimed, observations, fault).await?);
             }
         };
         let finished = Finished { turn, start, plan, calling, observations, answer, rendered, prefix };
@@ -280,6 +293,7 @@ impl App {
     async fn fail(
         &self,
         namespace: &Namespace,
+        companion: Option<&dyn Companion>,
         claimed: Claimed,
         observations: Vec<Observation>,
         fault: Fault,
@@ -300,20 +314,35 @@ impl App {
                 Head { active_run: None, sequence: head.sequence.saturating_add(1), updated_at: now, ..head.clone() };
             changes.replace_head(&thread.id, &head, token);
         }
-        let committed = self.ledger.commit(namespace, &changes).await.map_err(store_fault)?;
-        if committed.is_err() {
+        let fault = fault.with("run_id", &run.id).with("run_state", state.word());
+        let fault = match &claimed.thread {
+            Some((thread, _, _)) => fault.with("thread_id", &thread.id),
+            None => fault,
+        };
+        let end = StepEnd::Failed { run: &run, fault: &fault, exchange: None };
+        if self.commit_end(namespace, companion, end, changes).await?.is_err() {
             // Somebody moved the thread on; the run's own end is recorded all the same.
             let mut changes = Changes::new();
             changes.replace_run(&run, &claimed.token);
-            if self.ledger.commit(namespace, &changes).await.map_err(store_fault)?.is_err() {
+            if self.commit_end(namespace, companion, end, changes).await?.is_err() {
                 return Err(changed_meanwhile());
             }
         }
-        let fault = fault.with("run_id", &run.id).with("run_state", state.word());
-        Ok(match &claimed.thread {
-            Some((thread, _, _)) => fault.with("thread_id", &thread.id),
-            None => fault,
-        })
+        Ok(fault)
+    }
+
+    /// Commits how a turn ended, with what it is a part of.
+    async fn commit_end(
+        &self,
+        namespace: &Namespace,
+        companion: Option<&dyn Companion>,
+        end: StepEnd<'_>,
+        changes: Changes,
+    ) -> Result<Result<(), Lost>, Fault> {
+        match companion {
+            Some(companion) => companion.end(end, changes).await,
+            None => self.ledger.commit(namespace, &changes).await.map_err(store_fault),
+        }
     }
 }
 
@@ -360,20 +389,32 @@ pub(super) struct Finished {
     pub(super) prefix: usize,
 }
 
-/// Passes what comes from the engine on to the watchers.
-pub(super) struct Teller<'a, T>(pub(super) &'a Flight<T>);
+/// Passes what comes from the engine on to the watchers, and to what the turn is a part of.
+pub(super) struct Teller<'a, T> {
+    pub(super) flight: &'a Flight<T>,
+    pub(super) companion: Option<&'a dyn Companion>,
+}
+
+impl<T> Teller<'_, T> {
+    fn tell(&self, event: Event) {
+        if let Some(companion) = self.companion {
+            companion.hear(&event);
+        }
+        self.flight.tell(event);
+    }
+}
 
 impl<T: Send + Sync> Events for Teller<'_, T> {
     fn attempt(&mut self, number: u32, kind: AttemptKind, backend_id: &str, model: &str) {
-        self.0.tell(Event::Attempt { number, kind, backend_id: backend_id.to_owned(), model: model.to_owned() });
+        self.tell(Event::Attempt { number, kind, backend_id: backend_id.to_owned(), model: model.to_owned() });
     }
 
     fn delta(&mut self, delta: Delta) {
-        self.0.tell(Event::Delta(delta));
+        self.flight.tell(Event::Delta(delta));
     }
 
     fn warning(&mut self, warning: &Warning) {
-        self.0.tell(Event::Warning(warning.clone()));
+        self.tell(Event::Warning(warning.clone()));
     }
 }
 

@@ -62,6 +62,7 @@ impl App {
         };
         let mut plan = self.engine.resolve(probe.asked, context).map_err(|fault| fault.within("request"))?;
         check_tools(&plan, probe.allow_side_effects)?;
+        self.engine.ready(&plan, caller.credential.as_ref())?;
         let open: Vec<_> = exchange.assistant.tool_calls().cloned().collect();
         let own = std::mem::take(&mut plan.messages);
         let paired = pairing::pair(&open, own, || self.new_call_id())
@@ -119,13 +120,14 @@ impl App {
         let rendered = plan.messages.clone();
         let execution = Execution {
             history,
+            outbound: None,
             stream,
             credential: caller.credential.clone(),
             first_number: 0,
             deadline: None,
             cancel: Some(flight.cancel.clone()),
         };
-        let executed = self.engine.execute(&plan, &permit, execution, &mut Teller(flight)).await;
+        let executed = self.engine.execute(&plan, &permit, execution, &mut Teller { flight, companion: None }).await;
         let answer = executed.outcome.map_err(|fault| flight.end(fault))?;
         let mut warnings = plan.warnings;
         warnings.extend(answer.warnings);

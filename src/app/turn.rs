@@ -1,16 +1,23 @@
 //! What a caller asks of one turn, and what came of it, in one form for every verb that executes. It must not know how either is sent.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
 
 use crate::domain::exchange::Exchange;
+use crate::domain::fault::Fault;
 use crate::domain::id::{ExchangeId, Hash, RunId, ThreadId};
 use crate::domain::message::Message;
 pub use crate::domain::run::OnDisconnect;
 use crate::domain::run::{Run, StopReason};
 use crate::domain::settings::{EffectiveSetting, Validation, Warning};
 use crate::domain::thread::{Expected, Head, NewThread, OnBusy, Parent, Thread, Unanswered};
-use crate::domain::tool::ToolSet;
+use crate::domain::tool::{Offer, ToolSet};
 use crate::engine::Asked;
+use crate::store::ledger::{Changes, Lost};
+
+use super::flight::Event;
 
 /// One turn to execute.
 #[derive(Clone)]
@@ -37,6 +44,46 @@ pub struct Turn {
     pub retry: bool,
     /// Ask the provider for the answer in pieces.
     pub stream: bool,
+    /// Who drives it, where it is part of something larger. Its run must be a new one then, or go on with one that waits for results.
+    pub companion: Option<Arc<dyn Companion>>,
+}
+
+/// Something larger that a turn is a part of: it writes along with the turn's claim and end, and hears what happens on the way.
+pub trait Companion: Send + Sync {
+    /// Commits the claim with what belongs to it.
+    fn claim<'a>(&'a self, run: &'a Run, changes: Changes) -> BoxFuture<'a, Result<Result<(), Lost>, Fault>>;
+
+    /// Commits the end of the turn, or of one of its steps, with what belongs to it.
+    fn end<'a>(&'a self, end: StepEnd<'a>, changes: Changes) -> BoxFuture<'a, Result<Result<(), Lost>, Fault>>;
+
+    /// Hears of an attempt or a warning, before it is told to anybody else.
+    fn hear(&self, event: &Event);
+
+    /// Whether calls that an answer leaves open end the run, as at the limit of its rounds of tools.
+    fn ends_with_calls(&self) -> bool;
+}
+
+/// How a turn, or one of its steps, ended.
+#[derive(Clone, Copy)]
+pub enum StepEnd<'a> {
+    /// With an exchange; its run waits for results or is over.
+    Completed {
+        /// The run as it is written.
+        run: &'a Run,
+        /// The exchange.
+        exchange: &'a Exchange,
+        /// Its tools.
+        offer: &'a Offer,
+    },
+    /// Without an answer, or with one that could not be put where it belongs.
+    Failed {
+        /// The run as it is written.
+        run: &'a Run,
+        /// Why.
+        fault: &'a Fault,
+        /// The exchange, where there is one all the same.
+        exchange: Option<&'a Exchange>,
+    },
 }
 
 /// Where a turn starts.
@@ -50,6 +97,8 @@ pub enum Base {
     EmptyThread(ThreadRef),
     /// After an exchange; no head moves.
     Exchange(ExchangeId),
+    /// After an exchange whose open calls are given up: each gets a marked result in the new exchange. No head moves.
+    Over(ExchangeId),
     /// After a thread's head, which moves.
     Thread(ThreadRef),
     /// After a run that was not captured.

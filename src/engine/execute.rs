@@ -23,8 +23,10 @@ use crate::domain::usage::Usage;
 /// What an execution needs besides its plan.
 #[derive(Debug, Default)]
 pub struct Execution {
-    /// Everything before the plan's messages.
+    /// Everything before the plan's messages; not needed with `outbound`.
     pub history: Vec<Message>,
+    /// The call as it was encoded before, by [`Engine::outbound`] from the same plan.
+    pub outbound: Option<Outbound>,
     /// Ask for the answer in pieces, and pass them on.
     pub stream: bool,
     /// The caller's own credential, over the configured one.
@@ -88,15 +90,21 @@ struct Attempts<'a> {
 }
 
 impl Engine {
-    /// The call that an execution makes, as its backend encodes it. Pure.
+    /// Whether the plan's backend has what it needs to be called, `credential` being the caller's own.
+    ///
+    /// # Errors
+    /// CREDENTIAL_MISSING, or when the backend is gone.
+    pub fn ready(&self, plan: &Plan, credential: Option<&SecretString>) -> Result<(), Fault> {
+        let stand = self.stand(&plan.backend_id)?;
+        stand.backend.ready(credential).map_err(|failure| failure.fault(&plan.backend_id))
+    }
+
+    /// The call that an execution makes, as its backend encodes it: everything before the plan's messages, then those. Pure.
     ///
     /// # Errors
     /// When the backend is gone or its dialect cannot say it.
-    pub fn outbound(&self, plan: &Plan, history: &[Message], stream: bool) -> Result<Outbound, Fault> {
-        self.encode(plan, history.to_vec(), stream)
-    }
-
-    fn encode(&self, plan: &Plan, mut messages: Vec<Message>, stream: bool) -> Result<Outbound, Fault> {
+    pub fn outbound(&self, plan: &Plan, history: Vec<Message>, stream: bool) -> Result<Outbound, Fault> {
+        let mut messages = history;
         let stand = self.stand(&plan.backend_id)?;
         messages.extend_from_slice(&plan.messages);
         let call = Call {
@@ -131,7 +139,10 @@ impl Engine {
             return Err(Fault::new(Reason::Internal, "the permit is for another backend than the plan"));
         }
         let stand = self.stand(&plan.backend_id)?;
-        let outbound = self.encode(plan, std::mem::take(&mut call.history), call.stream)?;
+        let outbound = match call.outbound.take() {
+            Some(outbound) => outbound,
+            None => self.outbound(plan, std::mem::take(&mut call.history), call.stream)?,
+        };
         let mut attempts = Attempts {
             engine: self,
             stand,

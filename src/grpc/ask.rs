@@ -60,6 +60,7 @@ fn of_request(request: Request, fingerprint: Hash, base: Base, capture: bool, st
         on_disconnect: request.on_disconnect.unwrap_or_default(),
         retry: request.retry,
         stream,
+        companion: None,
     }
 }
 
@@ -75,6 +76,7 @@ fn of_results(results: Results, fingerprint: Hash, base: Base, stream: bool) -> 
         on_disconnect: results.on_disconnect.unwrap_or_default(),
         retry: results.retry,
         stream,
+        companion: None,
         input: Input::Results(results.into_message()),
     }
 }

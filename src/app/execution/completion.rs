@@ -10,7 +10,7 @@ use crate::domain::thread::{Expected, Head};
 use crate::store::ledger::{Changes, Lost};
 
 use super::super::base::{Parent, head_moved, renamed};
-use super::super::turn::{Detailed, Outcome, ThreadState, Uncaptured};
+use super::super::turn::{Detailed, Outcome, StepEnd, ThreadState, Uncaptured};
 use super::super::{App, store_fault};
 use super::{Claimed, Finished, changed_meanwhile};
 
@@ -27,6 +27,8 @@ impl App {
         }
         let exchange = self.exchange_of(namespace, &claimed.run, &finished, now);
         let run = completed_run(claimed.run.clone(), &exchange, &finished, now);
+        let companion = finished.turn.companion.clone();
+        let companion = companion.as_deref();
         let mut changes = Changes::new();
         changes.replace_run(&run, &claimed.token);
         changes.tool_set(&finished.plan.offer.offered);
@@ -48,20 +50,25 @@ impl App {
         if let (Some((thread, _, token)), Some(head)) = (&claimed.thread, &head) {
             with_head.replace_head(&thread.id, head, token);
         }
-        match self.ledger.commit(namespace, &with_head).await.map_err(store_fault)? {
+        let end = StepEnd::Completed { run: &run, exchange: &exchange, offer: &finished.plan.offer };
+        match self.commit_end(namespace, companion, end, with_head).await? {
             Ok(()) => {}
             Err(Lost::HeadMoved(id)) => {
                 // The loser of a race keeps what it has: only the head is not moved (rule 6).
-                if self.ledger.commit(namespace, &changes).await.map_err(store_fault)?.is_err() {
-                    return Err(changed_meanwhile());
-                }
-                let (_, current, _) = self.read_thread(namespace, &id).await?;
                 let expected = claimed.thread.as_ref().and_then(|(_, head, _)| head.exchange);
                 let expected = expected.map_or(Expected::Empty, Expected::Exchange);
-                return Err(head_moved(&id, expected, &current)
-                    .with("exchange_id", exchange.id)
-                    .with("run_id", &run.id)
-                    .with("run_state", run.state.word()));
+                let moved = match self.read_thread(namespace, &id).await {
+                    Ok((_, current, _)) => head_moved(&id, expected, &current),
+                    // It was removed.
+                    Err(fault) => fault,
+                };
+                let moved =
+                    moved.with("exchange_id", exchange.id).with("run_id", &run.id).with("run_state", run.state.word());
+                let end = StepEnd::Failed { run: &run, fault: &moved, exchange: Some(&exchange) };
+                if self.commit_end(namespace, companion, end, changes).await?.is_err() {
+                    return Err(changed_meanwhile());
+                }
+                return Err(moved);
             }
             Err(_) => {
                 let Some(parent) = self.prefix_stored_meanwhile(namespace, &finished).await? else {
@@ -200,11 +207,17 @@ fn completed_run(mut run: Run, exchange: &Exchange, finished: &Finished, now: Mo
         step.exchange = Some(exchange.id);
     }
     let pending = exchange.is_pending();
+    let ends_with_calls = finished.turn.companion.as_ref().is_some_and(|companion| companion.ends_with_calls());
+    let (state, stop_reason) = match (pending, ends_with_calls) {
+        (true, false) => (State::PendingTools, StopReason::ToolCalls),
+        (true, true) => (State::Completed, StopReason::ToolRoundLimit),
+        (false, _) => (State::Completed, exchange.stop_reason),
+    };
     Run {
-        state: if pending { State::PendingTools } else { State::Completed },
+        state,
         exchange: Some(exchange.id),
         exchange_count: run.exchange_count.saturating_add(1),
-        stop_reason: Some(if pending { StopReason::ToolCalls } else { exchange.stop_reason }),
+        stop_reason: Some(stop_reason),
         owner: String::new(),
         updated_at: now,
         ..run

@@ -12,6 +12,7 @@ use crate::domain::pairing;
 use crate::domain::run::{Run, State};
 use crate::domain::thread::{Expected, Head};
 use crate::domain::tool::Offer;
+use crate::engine::backend::Outbound;
 use crate::engine::{Asked, Context, Plan};
 use crate::store::ledger::Token;
 
@@ -19,6 +20,9 @@ use crate::store::ledger::Token;
 pub(super) struct Prepared {
     pub(super) start: Start,
     pub(super) plan: Plan,
+    /// The call as it goes out.
+    pub(super) outbound: Outbound,
+    /// For a run that is not captured, the messages that are sent before the plan's own.
     pub(super) history: Vec<Message>,
     /// The run on record that is opened again or goes on.
     pub(super) opens: Option<(Run, Token)>,
@@ -38,7 +42,7 @@ impl App {
             return Ok((None, own()));
         };
         let calling = match &turn.base {
-            Base::Exchange(id) => Some(self.parent(namespace, *id).await?.exchange),
+            Base::Exchange(id) | Base::Over(id) => Some(self.parent(namespace, *id).await?.exchange),
             Base::Thread(at) => {
                 let (_, head, _) = self.read_thread(namespace, &at.id).await?;
                 if let Some(step) = self.answered_step(namespace, &head, turn).await? {
@@ -124,11 +128,15 @@ impl App {
             ));
         }
         plan.messages = paired.messages;
+        self.engine.ready(&plan, caller.credential.as_ref())?;
         let history = match &start.parent {
             Some(parent) => self.history_of(namespace, parent).await?,
             None => Vec::new(),
         };
-        Ok(Prepared { start, plan, history, opens, calling })
+        // What is told of an exchange does not need the history again; what is not kept has it in its answer.
+        let kept = if turn.capture { Vec::new() } else { history.clone() };
+        let outbound = self.engine.outbound(&plan, history, turn.stream)?;
+        Ok(Prepared { start, plan, outbound, history: kept, opens, calling })
     }
 
     /// Where a run that is opened again starts, when its first attempt made a thread: there, and at the same point. Absent when it starts

@@ -266,6 +266,12 @@ pub trait Backend: Send + Sync + 'static {
     /// What it is.
     fn describe(&self) -> Description;
 
+    /// Whether it has the credential that it needs; `credential` is the caller's own, over the configured one.
+    ///
+    /// # Errors
+    /// When there is none to send.
+    fn ready(&self, credential: Option<&SecretString>) -> Result<(), Failure>;
+
     /// The call in this dialect. Pure: the same call gives the same bytes, and a longer history starts with the bytes of the shorter.
     ///
     /// # Errors

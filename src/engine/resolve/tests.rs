@@ -274,8 +274,8 @@ fn a_run_goes_on_with_the_settings_it_began_with() {
         "[profiles.main]\nbackend = \"demo\"\nmodel = \"new\"\n[backends.demo]\nkind = \"scripted\"",
     );
     let next = after.resume(first.settings.clone(), first.offer.clone(), first.messages.clone()).unwrap();
-    let bodies =
-        [(&before, &first), (&after, &next)].map(|(engine, plan)| engine.outbound(plan, &[], false).unwrap().body);
+    let bodies = [(&before, &first), (&after, &next)]
+        .map(|(engine, plan)| engine.outbound(plan, Vec::new(), false).unwrap().body);
     assert_eq!(bodies[0], bodies[1]);
     assert_eq!((next.settings, next.model.as_str()), (first.settings, "m-prompted"));
 }

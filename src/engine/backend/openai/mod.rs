@@ -155,10 +155,7 @@ impl OpenAi {
                 })?;
                 headers.insert(name, value);
             }
-            None if self.config.requires_credential => {
-                let message = "no credential is configured and the call brought none";
-                return Err(Failure::new(FailureKind::CredentialMissing, message));
-            }
+            None if self.config.requires_credential => return Err(no_credential()),
             None => {}
         }
         Ok(headers)
@@ -180,6 +177,10 @@ impl OpenAi {
         }
         read
     }
+}
+
+fn no_credential() -> Failure {
+    Failure::new(FailureKind::CredentialMissing, "no credential is configured and the call brought none")
 }
 
 fn credential(config: &Config, key: &SecretString) -> Option<(HeaderName, HeaderValue)> {
@@ -213,6 +214,11 @@ impl Backend for OpenAi {
             has_credential: self.api_key.is_some(),
             capabilities: capabilities.into_iter().filter(|(_, has)| *has).map(|(word, _)| word).collect(),
         }
+    }
+
+    fn ready(&self, credential: Option<&SecretString>) -> Result<(), Failure> {
+        let has_one = credential.is_some() || self.api_key.is_some();
+        if self.config.requires_credential && !has_one { Err(no_credential()) } else { Ok(()) }
     }
 
     fn encode(&self, call: &Call) -> Result<Outbound, Failure> {

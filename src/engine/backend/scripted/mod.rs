@@ -231,6 +231,10 @@ impl Backend for Scripted {
         }
     }
 
+    fn ready(&self, _credential: Option<&SecretString>) -> Result<(), Failure> {
+        Ok(())
+    }
+
     fn encode(&self, call: &Call) -> Result<Outbound, Failure> {
         let body = Body::of(call).write().map_err(|_| {
             Failure::new(FailureKind::Unsupported("extra_json".to_owned()), "`extra_json` must be a JSON object")
