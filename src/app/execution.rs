@@ -22,7 +22,10 @@ use super::turn::{Base, Companion, OnDisconnect, Outcome, StepEnd, Turn};
 use super::{App, Caller, store_fault};
 
 mod completion;
+mod fleeting;
 mod preparation;
+
+pub(super) use fleeting::Before;
 
 use preparation::Prepared;
 pub(super) use preparation::pairing_refused;

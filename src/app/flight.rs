@@ -176,6 +176,11 @@ impl<T> Watcher<T> {
         &self.flight.run_id
     }
 
+    /// What it watches.
+    pub fn flight(&self) -> &Arc<Flight<T>> {
+        &self.flight
+    }
+
     /// The next event; absent when the run has landed and everything was told.
     pub async fn next(&mut self) -> Option<Event> {
         loop {

@@ -18,6 +18,24 @@ pub struct Limits {
     pub max_remembered_bytes: usize,
     /// Bytes of one page of an inspected history.
     pub max_page_bytes: usize,
+    /// Streams of coordinations that are attached at once, over all namespaces.
+    pub max_coordination_streams: usize,
+    /// Hours after which a coordination that waits and that nothing is attached to is cancelled; 0 for never.
+    pub coordination_expiry_hours: u64,
+    /// Seconds after which a stream of a coordination on which nothing happens is told that the server is there.
+    pub coordination_heartbeat_seconds: u64,
+}
+
+impl Limits {
+    /// How long a coordination may be left alone, in milliseconds.
+    pub(super) fn coordination_expiry_ms(&self) -> Option<u64> {
+        (self.coordination_expiry_hours > 0).then(|| self.coordination_expiry_hours.saturating_mul(3_600_000))
+    }
+
+    /// How long a stream of a coordination may be silent.
+    pub(super) fn coordination_heartbeat(&self) -> std::time::Duration {
+        std::time::Duration::from_secs(self.coordination_heartbeat_seconds.max(1))
+    }
 }
 
 impl Default for Limits {
@@ -30,6 +48,11 @@ impl Default for Limits {
             max_remembered_bytes: 32 * 1024 * 1024,
             // Under the 4 MiB that gRPC clients take by default.
             max_page_bytes: 2 * 1024 * 1024,
+            max_coordination_streams: 20_000,
+            // A person who answers comes back from a holiday.
+            coordination_expiry_hours: 30 * 24,
+            // Proxies close what is silent for a minute.
+            coordination_heartbeat_seconds: 20,
         }
     }
 }

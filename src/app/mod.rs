@@ -2,13 +2,14 @@
 //! not know gRPC, configuration files or which store and backends there are.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use secrecy::SecretString;
+use tokio_util::sync::CancellationToken;
 
 use crate::domain::fault::{Fault, Reason};
-use crate::domain::id::{CallId, ExchangeId, Namespace, RunId, ThreadId};
+use crate::domain::id::{CallId, ExchangeId, Moment, Namespace, RunId, ThreadId};
 use crate::domain::source::{Clock, Ids};
 use crate::engine::Engine;
 use crate::store::ledger::Ledger;
@@ -59,7 +60,12 @@ pub struct App {
     owner: String,
     flights: Arc<Flights>,
     remembered: replay::Cache,
+    coordinations: coordination::Lives,
     draining: AtomicBool,
+    /// Tells streams that the server is shutting down.
+    drains: CancellationToken,
+    /// Until when runs at work can finish then, in milliseconds since 1970.
+    drained_by: AtomicU64,
 }
 
 impl App {
@@ -82,7 +88,10 @@ impl App {
             owner,
             flights: Arc::default(),
             remembered,
+            coordinations: coordination::Lives::default(),
             draining: AtomicBool::new(false),
+            drains: CancellationToken::new(),
+            drained_by: AtomicU64::new(0),
         })
     }
 
@@ -113,12 +122,25 @@ impl App {
 
     /// Takes no new work, lets what is at work finish within `grace`, and ends the rest as INTERRUPTED.
     pub async fn drain(&self, grace: Duration) {
+        let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+        self.drained_by.store(self.clock.now().0.saturating_add(grace_ms), Ordering::Release);
         self.draining.store(true, Ordering::Release);
+        self.drains.cancel();
         if tokio::time::timeout(grace, self.flights.landed()).await.is_err() {
             tracing::warn!(runs = self.flights.count(), "drain.interrupting");
             self.flights.interrupt_all();
             self.flights.landed().await;
         }
+    }
+
+    /// Is cancelled when the server begins to shut down.
+    fn drains(&self) -> CancellationToken {
+        self.drains.clone()
+    }
+
+    /// Until when runs at work can finish, once the server is shutting down.
+    fn drained_by(&self) -> Moment {
+        Moment(self.drained_by.load(Ordering::Acquire))
     }
 
     fn accept_work(&self) -> Result<(), Fault> {

@@ -7,7 +7,7 @@ use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{Namespace, RunId, ThreadId};
 use crate::domain::run::{Run, State};
 use crate::domain::thread::Head;
-use crate::store::ledger::Changes;
+use crate::store::ledger::{Changes, Token};
 
 use super::execution::cancelled;
 use super::{App, Caller, store_fault};
@@ -139,21 +139,34 @@ impl App {
             return self.run_state(namespace, run).await;
         }
         self.accept_work()?;
-        let now = self.clock.now();
-        let run = Run { state: State::Cancelled, failure: Some(cancelled(id)), updated_at: now, ..run };
         let mut changes = Changes::new();
-        changes.replace_run(&run, &token);
-        if let Some(thread) = &run.thread_id
-            && let Some((head, token)) = self.ledger.head(namespace, thread).await.map_err(store_fault)?
-            && head.active_run.as_ref() == Some(id)
-        {
-            let head = Head { active_run: None, sequence: head.sequence.saturating_add(1), updated_at: now, ..head };
-            changes.replace_head(thread, &head, &token);
-        }
+        let run = self.cancel_on_record(namespace, run, &token, &mut changes).await?;
         match self.ledger.commit(namespace, &changes).await.map_err(store_fault)? {
             Ok(()) => Ok(RunState { run, pending: None }),
             // Its results came at the same moment: it is at work again, or over.
             Err(_) => Box::pin(self.get_run(caller, id)).await,
         }
+    }
+
+    /// Adds what ends a run that waits for results: its record, and its thread let go.
+    pub(super) async fn cancel_on_record(
+        &self,
+        namespace: &Namespace,
+        run: Run,
+        token: &Token,
+        changes: &mut Changes,
+    ) -> Result<Run, Fault> {
+        let now = self.clock.now();
+        let failure = Some(cancelled(&run.id));
+        let run = Run { state: State::Cancelled, failure, owner: String::new(), updated_at: now, ..run };
+        changes.replace_run(&run, token);
+        if let Some(thread) = &run.thread_id
+            && let Some((head, token)) = self.ledger.head(namespace, thread).await.map_err(store_fault)?
+            && head.active_run.as_ref() == Some(&run.id)
+        {
+            let head = Head { active_run: None, sequence: head.sequence.saturating_add(1), updated_at: now, ..head };
+            changes.replace_head(thread, &head, &token);
+        }
+        Ok(run)
     }
 }

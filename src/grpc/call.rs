@@ -71,6 +71,14 @@ impl Call {
         }
     }
 
+    /// Waits as long as it takes. A panic on the way ends this call only.
+    ///
+    /// # Errors
+    /// INTERNAL after a panic.
+    pub(super) async fn guarded<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Fault> {
+        guarded(async { Ok(waiting.await) }).await
+    }
+
     /// Runs one verb and answers.
     ///
     /// # Errors

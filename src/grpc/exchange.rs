@@ -11,8 +11,8 @@ use super::convert::{capture, continuation, fork, record};
 use super::page::Query;
 use super::pb::exchange_service_server::ExchangeService;
 use super::status::response;
-use super::unimplemented::{NoStream, refuse};
-use super::{ask, fingerprint, outcome, pb, watch};
+use super::unimplemented::refuse;
+use super::{ask, coordinate, fingerprint, outcome, pb, watch};
 use crate::app::App;
 use crate::app::turn::Turn;
 use crate::domain::fault::{Fault, Reason};
@@ -93,7 +93,7 @@ impl ExchangeService for Exchanges {
     type StreamContinueStream = BoxStream<'static, Result<pb::StreamContinueResponse, Status>>;
     type StreamProbeStream = BoxStream<'static, Result<pb::StreamProbeResponse, Status>>;
     type StreamInspectStream = BoxStream<'static, Result<pb::StreamInspectResponse, Status>>;
-    type CoordinateStream = NoStream<pb::CoordinateResponse>;
+    type CoordinateStream = BoxStream<'static, Result<pb::CoordinateResponse, Status>>;
 
     async fn run(&self, request: Request<pb::RunRequest>) -> Result<Response<pb::RunResponse>, Status> {
         let call = Call::of(&request)?;
@@ -227,7 +227,11 @@ impl ExchangeService for Exchanges {
         &self,
         request: Request<Streaming<pb::CoordinateRequest>>,
     ) -> Result<Response<Self::CoordinateStream>, Status> {
-        Err(refuse("ExchangeService.Coordinate", request.extensions()))
+        let call = Call::of(&request)?;
+        let request_id = call.request_id.clone();
+        let stream = coordinate::stream(Arc::clone(&self.app), call, request.into_inner());
+        // The headers go out at once: clients in several languages wait for them before they say anything (B122).
+        Ok(response(stream, request_id.as_ref(), None))
     }
 
     async fn inspect(&self, request: Request<pb::InspectRequest>) -> Result<Response<pb::InspectResponse>, Status> {

@@ -12,6 +12,8 @@ mod ask;
 mod call;
 mod catalog;
 pub mod convert;
+mod coordinate;
+mod coordination;
 mod exchange;
 mod explained;
 pub mod fingerprint;
@@ -84,7 +86,11 @@ pub fn routes(
             admin_service_server::AdminServiceServer,
             admin::Admin::new(Arc::clone(app), facts)
         ))
-        .add_service(service!(wire, coordination_service_server::CoordinationServiceServer, Refused))
+        .add_service(service!(
+            wire,
+            coordination_service_server::CoordinationServiceServer,
+            coordination::Coordinations::new(Arc::clone(app))
+        ))
         .add_service(service!(wire, graph_service_server::GraphServiceServer, Refused))
         .add_service(service!(wire, tool_service_server::ToolServiceServer, Refused))
         .add_service(service!(wire, workspace_service_server::WorkspaceServiceServer, Refused)))

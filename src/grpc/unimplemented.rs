@@ -17,7 +17,6 @@ mod tests;
 pub const RPCS: &[&str] = &[
     "ExchangeService.Prepare",
     "ExchangeService.Explain",
-    "ExchangeService.Coordinate",
     "RunService.Watch",
     "ThreadService.Restore",
     "ThreadService.ListMoves",
@@ -63,7 +62,7 @@ pub const REASONS: &[&str] = &[
 
 /// Every feature that is refused, by name.
 pub fn features() -> Vec<&'static str> {
-    let mut features = [RPCS, FIELDS, COORDINATIONS, GRAPH, TOOLS, WORKSPACE].concat();
+    let mut features = [RPCS, FIELDS, GRAPH, TOOLS, WORKSPACE].concat();
     features.sort_unstable();
     features
 }
@@ -101,20 +100,6 @@ macro_rules! refused {
             )*
         }
     };
-}
-
-refused! {
-    /// RPCs of CoordinationService.
-    COORDINATIONS, coordination_service_server::CoordinationService {
-        "CoordinationService.Get"
-        get(pb::CoordinationServiceGetRequest) -> pb::CoordinationServiceGetResponse;
-        "CoordinationService.List"
-        list(pb::CoordinationServiceListRequest) -> pb::CoordinationServiceListResponse;
-        "CoordinationService.Cancel"
-        cancel(pb::CoordinationServiceCancelRequest) -> pb::CoordinationServiceCancelResponse;
-        "CoordinationService.Answer"
-        answer(pb::AnswerRequest) -> pb::AnswerResponse;
-    }
 }
 
 refused! {

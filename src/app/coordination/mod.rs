@@ -1,14 +1,24 @@
 //! Coordinations: the verbs that drive one branch turn by turn as the caller decides. The rules are the machine's in the domain; here each
 //! transition is kept before it is told, together with what it is about. It must not know streams of gRPC or which store there is.
 
+mod answer;
 pub mod ask;
+mod begin;
+mod companion;
+mod frame;
+mod launch;
+mod live;
+mod stream;
 pub mod told;
+mod transition;
 
 use std::collections::BTreeMap;
 
 use crate::domain::coordination::Coordination;
 use crate::domain::id::{Moment, ThreadId};
 
+pub(super) use live::Lives;
+pub use stream::{Stream, Voice};
 use told::{Ended, Pending, View};
 
 /// A coordination with what it waits for, and how it ended.

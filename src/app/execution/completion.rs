@@ -132,7 +132,7 @@ impl App {
         Ok(Outcome { run, exchange: None, thread: None, answer: Some(answer), replayed: false })
     }
 
-    fn exchange_of(&self, namespace: &Namespace, run: &Run, finished: &Finished, now: Moment) -> Exchange {
+    pub(super) fn exchange_of(&self, namespace: &Namespace, run: &Run, finished: &Finished, now: Moment) -> Exchange {
         let parent = finished.start.parent.as_ref().map(|parent| &parent.exchange);
         let open: Vec<CallId> =
             parent.iter().flat_map(|parent| parent.assistant.tool_calls()).map(|call| call.call_id.clone()).collect();
@@ -201,7 +201,8 @@ impl Finished {
     }
 }
 
-fn completed_run(mut run: Run, exchange: &Exchange, finished: &Finished, now: Moment) -> Run {
+/// The run with its new exchange.
+pub(super) fn completed_run(mut run: Run, exchange: &Exchange, finished: &Finished, now: Moment) -> Run {
     run.observations.extend(finished.observations.iter().cloned());
     if let Some(step) = run.steps.iter_mut().find(|step| Some(step.calling) == finished.calling) {
         step.exchange = Some(exchange.id);

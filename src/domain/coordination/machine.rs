@@ -216,6 +216,10 @@ pub fn step(before: &Coordination, event: Event, now: Now) -> Result<Step, Illeg
     match (before.state.clone(), event) {
         (State::Ended(_), _) => return Err(Illegal),
         (State::AwaitingDecision(_), Event::Turn { answered, run_id, thread }) => steps.turn(answered, run_id, thread),
+        (State::AwaitingDecision(_), Event::Unprepared { answered, .. }) if would_exhaust(before) => {
+            steps.accept(answered, None, None);
+            steps.end(Outcome::Exhausted, None);
+        }
         (State::AwaitingDecision(_), Event::Unprepared { answered, fault }) => {
             steps.consume();
             steps.accept(answered, None, None);

@@ -341,6 +341,13 @@ pub enum Frame {
     Ended(End),
 }
 
+impl Frame {
+    /// It asks the client for something.
+    pub fn asks(&self) -> bool {
+        matches!(self, Self::DecisionNeeded { .. } | Self::ToolsNeeded { .. } | Self::GenerationNeeded { .. })
+    }
+}
+
 /// How far a batch is after an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchProgress {

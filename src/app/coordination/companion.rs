@@ -1,0 +1,110 @@
+//! What a turn is a part of: a coordination's transitions, written with the claim and the end of each step. It must not know how a turn is
+//! executed.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use crate::domain::coordination::machine::{Beginning, Event, Opening};
+use crate::domain::coordination::{Answered, State};
+use crate::domain::exchange::Exchange;
+use crate::domain::fault::{Fault, Reason};
+use crate::domain::id::{CallId, Hash};
+use crate::domain::message::Message;
+use crate::domain::run::Run;
+use crate::domain::tool::Offer;
+use crate::store::ledger::{Changes, Lost};
+
+use super::super::App;
+use super::super::flight::Event as Flown;
+use super::super::turn::{Companion, Detailed, StepEnd};
+use super::live::{Bodies, Live};
+
+/// What is written with the claim of a step.
+pub(super) enum Claim {
+    /// The coordination begins with it.
+    Initial(Opening),
+    /// A decision was answered with another turn.
+    Turn(Answered),
+    /// The last results of a batch came.
+    Results {
+        /// The answer that brought them.
+        answered: Answered,
+        /// The results that it brought, by the hashes under which they are kept.
+        results: Vec<(CallId, Hash)>,
+        /// Those results.
+        kept: Vec<Message>,
+    },
+}
+
+/// Writes a coordination's transitions along with a turn.
+pub(super) struct Driven {
+    pub(super) app: Arc<App>,
+    pub(super) live: Arc<Live>,
+    pub(super) claim: Claim,
+}
+
+impl Driven {
+    async fn claimed(&self, run: &Run, mut changes: Changes) -> Result<Result<(), Lost>, Fault> {
+        let event = match &self.claim {
+            Claim::Initial(opening) => {
+                // The claim may make the thread.
+                let opening = Opening { thread: run.thread_id.clone(), ..opening.clone() };
+                return self.app.begin(&self.live, &opening, &Beginning::Run(run.id.clone()), changes).await;
+            }
+            Claim::Turn(answered) => {
+                Event::Turn { answered: answered.clone(), run_id: run.id.clone(), thread: run.thread_id.clone() }
+            }
+            Claim::Results { answered, results, kept } => {
+                for message in kept {
+                    changes.keep_message(&self.live.namespace, message);
+                }
+                Event::Results { answered: answered.clone(), results: results.clone() }
+            }
+        };
+        Ok(self.app.transit_with(&self.live, &event, changes, None).await?.map(|_| ()))
+    }
+
+    async fn ended(&self, end: StepEnd<'_>, changes: Changes) -> Result<Result<(), Lost>, Fault> {
+        let (event, bodies) = match end {
+            StepEnd::Completed { run, exchange, offer } => {
+                let calls = exchange.assistant.tool_calls().map(|call| call.call_id.clone()).collect();
+                (Event::Completed { exchange: exchange.id, calls }, Some(bodies(run, exchange, offer)))
+            }
+            StepEnd::Failed { fault, .. } if fault.reason == Reason::RunInterrupted => {
+                (Event::Interrupted(fault.clone()), None)
+            }
+            StepEnd::Failed { fault, exchange, .. } => {
+                (Event::Failed { fault: fault.clone(), exchange: exchange.map(|exchange| exchange.id) }, None)
+            }
+        };
+        Ok(self.app.transit_with(&self.live, &event, changes, bodies).await?.map(|_| ()))
+    }
+}
+
+fn bodies(run: &Run, exchange: &Exchange, offer: &Offer) -> Bodies {
+    let (offered, standing) = (offer.offered.clone(), offer.standing.clone());
+    Bodies { exchange: Detailed { exchange: exchange.clone(), offered, standing }, run: Some(run.clone()) }
+}
+
+impl Companion for Driven {
+    fn claim<'a>(&'a self, run: &'a Run, changes: Changes) -> BoxFuture<'a, Result<Result<(), Lost>, Fault>> {
+        self.claimed(run, changes).boxed()
+    }
+
+    fn end<'a>(&'a self, end: StepEnd<'a>, changes: Changes) -> BoxFuture<'a, Result<Result<(), Lost>, Fault>> {
+        self.ended(end, changes).boxed()
+    }
+
+    fn hear(&self, event: &Flown) {
+        self.live.hear(event);
+    }
+
+    fn ends_with_calls(&self) -> bool {
+        self.live.now().is_some_and(|now| match &now.state {
+            State::TurnRunning(turn) => turn.rounds >= now.terms.tool_round_limit,
+            _ => false,
+        })
+    }
+}

@@ -1,0 +1,396 @@
+//! Coordinations at work in this process: what is, one transition at a time, and a board from which streams read what is told. It must not
+//! know who asks or what a frame says.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::coordination::{Coordination, Frame, PendingId, State};
+use crate::domain::fault::Fault;
+use crate::domain::id::{CallId, CoordinationId, ExchangeId, Hash, Namespace, RunId};
+use crate::domain::message::Message;
+use crate::domain::run::{OnDisconnect, Run};
+use crate::store::ledger::Token;
+
+use super::super::flight::{Event as Flown, Flight};
+use super::super::turn::Detailed;
+
+/// Frames that stay at hand for streams; earlier ones are read from the journal.
+const RECENT: usize = 64;
+/// Frames that can be told ahead of a step's write. More are not told: nobody retries that often in one step.
+const MAX_TOLD: usize = 512;
+/// By how much the numbers of frames go on after a crash, which may have taken frames with it that were told and not kept.
+pub(super) const LOST_NUMBERS: u64 = 1_024;
+
+type Key = (Namespace, CoordinationId);
+
+/// The coordinations of this process. One that nobody holds is not here: it is on record.
+#[derive(Default)]
+pub(in crate::app) struct Lives {
+    lives: Mutex<HashMap<Key, Weak<Live>>>,
+}
+
+impl Lives {
+    /// The one of an id, which may have to be read first.
+    pub(super) fn get(&self, namespace: &Namespace, id: &CoordinationId) -> Arc<Live> {
+        let mut lives = lock(&self.lives);
+        let key = (namespace.clone(), id.clone());
+        if let Some(live) = lives.get(&key).and_then(Weak::upgrade) {
+            return live;
+        }
+        // So that those which ended leave nothing behind.
+        if lives.len() >= 2 * lives.values().filter(|live| live.strong_count() > 0).count() + 64 {
+            lives.retain(|_, live| live.strong_count() > 0);
+        }
+        let live = Arc::new(Live::new(namespace.clone(), id.clone(), false));
+        lives.insert(key, Arc::downgrade(&live));
+        live
+    }
+
+    /// The one of an id, if it is at work or a stream is attached.
+    pub(super) fn find(&self, namespace: &Namespace, id: &CoordinationId) -> Option<Arc<Live>> {
+        lock(&self.lives).get(&(namespace.clone(), id.clone())).and_then(Weak::upgrade)
+    }
+}
+
+/// One coordination at work, or with a stream attached.
+pub(super) struct Live {
+    pub(super) namespace: Namespace,
+    pub(super) id: CoordinationId,
+    /// It leaves nothing behind.
+    pub(super) ephemeral: bool,
+    /// What is on record, with its token; none where nothing is kept. Held from reading what is to having written what is then, so that transitions follow one another.
+    pub(super) record: tokio::sync::Mutex<Option<(Coordination, Option<Token>)>>,
+    /// Held by an answer from its checks through admission to its claim: of two answers the second one meets what the first one made.
+    pub(super) turnstile: Arc<tokio::sync::Mutex<()>>,
+    board: Mutex<Board>,
+    changed: watch::Sender<()>,
+}
+
+/// What streams read.
+#[derive(Default)]
+struct Board {
+    now: Option<Arc<Coordination>>,
+    /// The number of the next frame.
+    next: u64,
+    /// Every frame up to this number can be read.
+    readable: u64,
+    /// A transition is being written, whose frames come before those told meanwhile.
+    writing: bool,
+    /// Told and not kept yet.
+    told: Vec<Frame>,
+    recent: BTreeMap<u64, Recent>,
+    /// The decision whose frame was handed to a stream.
+    delivered: Option<PendingId>,
+    flight: Option<Arc<Flight>>,
+    /// Ends an answer that waits for admission.
+    starting: Option<CancellationToken>,
+    /// What a broken stream does to the turn at work.
+    on_disconnect: OnDisconnect,
+    /// Counts the streams; the last one is attached unless it has let go.
+    streams: u64,
+    attached: bool,
+    /// What happened cannot be kept.
+    broken: Option<Fault>,
+    /// Exchanges of an ephemeral coordination, which are nowhere else.
+    exchanges: Vec<Bodies>,
+    /// Results of its tool calls.
+    results: HashMap<Hash, Message>,
+}
+
+/// A frame that is at hand.
+#[derive(Clone)]
+pub(super) struct Recent {
+    pub(super) frame: Frame,
+    /// The bodies that it names, where whoever told it had them.
+    pub(super) bodies: Option<Arc<Bodies>>,
+}
+
+/// What a frame names.
+#[derive(Clone)]
+pub(super) struct Bodies {
+    pub(super) exchange: Detailed,
+    pub(super) run: Option<Run>,
+}
+
+/// The next frame for a stream.
+pub(super) enum Next {
+    /// It is at hand.
+    Here(u64, Recent),
+    /// It is in the journal.
+    Journal,
+    /// There is none yet.
+    None,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing under these locks can panic half-way through a change.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Live {
+    pub(super) fn new(namespace: Namespace, id: CoordinationId, ephemeral: bool) -> Self {
+        Self {
+            namespace,
+            id,
+            ephemeral,
+            record: tokio::sync::Mutex::default(),
+            turnstile: Arc::default(),
+            board: Mutex::new(Board { next: 1, ..Board::default() }),
+            changed: watch::Sender::new(()),
+        }
+    }
+
+    fn board(&self) -> MutexGuard<'_, Board> {
+        lock(&self.board)
+    }
+
+    /// As it is now; absent before it is read or begun.
+    pub(super) fn now(&self) -> Option<Arc<Coordination>> {
+        self.board().now.clone()
+    }
+
+    /// Wakes when anything changes.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// What was read from the store becomes what is.
+    pub(super) fn loaded(&self, coordination: &Coordination) {
+        let mut board = self.board();
+        board.next = coordination.last_sequence.saturating_add(1);
+        board.readable = coordination.last_sequence;
+        board.now = Some(Arc::new(coordination.clone()));
+    }
+
+    /// Makes a transition with the frames that were told ahead of it, and takes their numbers. It must be followed by [`Self::kept`] or
+    /// [`Self::dropped`].
+    pub(super) fn stepping<T>(&self, make: impl FnOnce(Vec<Frame>, Option<&PendingId>) -> (T, Option<u64>)) -> T {
+        let mut board = self.board();
+        let told = board.told.clone();
+        let (step, last) = make(told, board.delivered.as_ref());
+        if let Some(last) = last {
+            board.told.clear();
+            board.next = last.saturating_add(1);
+            board.writing = true;
+        }
+        step
+    }
+
+    /// The transition is kept: it is what is, and its frames can be read.
+    pub(super) fn kept(&self, after: &Coordination, frames: Vec<Frame>, bodies: Option<Arc<Bodies>>) {
+        let mut board = self.board();
+        let count = u64::try_from(frames.len()).unwrap_or(u64::MAX);
+        let first = after.last_sequence.saturating_sub(count).saturating_add(1);
+        for (number, frame) in (first..).zip(frames) {
+            let bodies = bodies.clone().filter(|_| frame.asks());
+            board.recent.insert(number, Recent { frame, bodies });
+        }
+        board.writing = false;
+        board.readable = board.next.saturating_sub(1);
+        if self.ephemeral
+            && let Some(bodies) = bodies
+        {
+            board.exchanges.push(Bodies::clone(&bodies));
+        }
+        if !self.ephemeral {
+            while board.recent.len() > RECENT {
+                board.recent.pop_first();
+            }
+        }
+        let started = after.state.run_id() != board.now.as_ref().and_then(|now| now.state.run_id());
+        if started {
+            board.flight = None;
+        }
+        board.now = Some(Arc::new(after.clone()));
+        drop(board);
+        self.changed.send_replace(());
+    }
+
+    /// The transition could not be kept. Frames that were told ahead of it stand.
+    pub(super) fn dropped(&self, told: Vec<Frame>, last: u64) {
+        let mut board = self.board();
+        let count = u64::try_from(told.len()).unwrap_or(u64::MAX);
+        let meanwhile = std::mem::take(&mut board.told);
+        let heard = u64::try_from(meanwhile.len()).unwrap_or(u64::MAX);
+        board.next = last.saturating_add(count).saturating_add(heard).saturating_add(1);
+        board.told = told.into_iter().chain(meanwhile).collect();
+        board.writing = false;
+    }
+
+    /// Something on the way of the turn is told, and kept with its next step.
+    pub(super) fn hear(&self, event: &Flown) {
+        let frame = match event {
+            Flown::Attempt { number, kind, backend_id, model } => {
+                Frame::Attempt { number: *number, kind: *kind, backend_id: backend_id.clone(), model: model.clone() }
+            }
+            Flown::Warning(warning) => Frame::Warning(warning.clone()),
+            Flown::Claimed | Flown::Delta(_) => return,
+        };
+        let mut board = self.board();
+        if board.told.len() == MAX_TOLD {
+            return;
+        }
+        let number = board.next;
+        board.next = number.saturating_add(1);
+        board.told.push(frame.clone());
+        board.recent.insert(number, Recent { frame, bodies: None });
+        if !board.writing {
+            board.readable = number;
+        }
+        drop(board);
+        self.changed.send_replace(());
+    }
+
+    /// The frame after a number.
+    pub(super) fn after(&self, number: u64) -> Next {
+        let board = self.board();
+        if number >= board.readable {
+            return Next::None;
+        }
+        let at_hand = board.recent.first_key_value().is_some_and(|(first, _)| *first <= number.saturating_add(1));
+        if !at_hand {
+            return Next::Journal;
+        }
+        match board.recent.range(number.saturating_add(1)..=board.readable).next() {
+            Some((number, recent)) => Next::Here(*number, recent.clone()),
+            None => Next::None,
+        }
+    }
+
+    /// A stream of an ephemeral coordination has read so far; nobody else will.
+    pub(super) fn read_up_to(&self, number: u64) {
+        if self.ephemeral {
+            let mut board = self.board();
+            board.recent = board.recent.split_off(&number.saturating_add(1));
+        }
+    }
+
+    /// How many frames wait to be read after a number.
+    pub(super) fn waiting(&self, number: u64) -> u64 {
+        self.board().readable.saturating_sub(number)
+    }
+
+    /// The run of the turn at work is in flight.
+    pub(super) fn flies(&self, flight: Option<Arc<Flight>>) {
+        self.board().flight = flight;
+        self.changed.send_replace(());
+    }
+
+    /// The flight of a run, if that is at work.
+    pub(super) fn flight(&self, run_id: &RunId) -> Option<Arc<Flight>> {
+        self.board().flight.clone().filter(|flight| flight.run_id == *run_id)
+    }
+
+    /// An answer waits for admission from now on, until [`Self::started`]. What is given here ends it.
+    pub(super) fn starts(&self, on_disconnect: OnDisconnect) -> CancellationToken {
+        let token = CancellationToken::new();
+        let mut board = self.board();
+        board.starting = Some(token.clone());
+        board.on_disconnect = on_disconnect;
+        drop(board);
+        self.changed.send_replace(());
+        token
+    }
+
+    /// No answer waits for admission any more.
+    pub(super) fn started(&self) {
+        self.board().starting = None;
+        self.changed.send_replace(());
+    }
+
+    /// Ends an answer that waits for admission.
+    pub(super) fn stop_starting(&self) {
+        if let Some(starting) = &self.board().starting {
+            starting.cancel();
+        }
+    }
+
+    /// Whether nothing goes on by itself: no turn at work, and no answer that waits for admission.
+    pub(super) fn is_quiet(&self) -> bool {
+        let board = self.board();
+        let at_work = board.now.as_ref().is_some_and(|now| matches!(now.state, State::TurnRunning(_)));
+        !at_work && board.starting.is_none() && !board.writing
+    }
+
+    /// Whether a broken stream cancels what is at work.
+    pub(super) fn breaks_with_stream(&self) -> bool {
+        !self.is_quiet() && self.board().on_disconnect == OnDisconnect::Cancel
+    }
+
+    /// A new stream takes over; gives its number.
+    pub(super) fn attach(&self) -> u64 {
+        let mut board = self.board();
+        board.streams = board.streams.saturating_add(1);
+        board.attached = true;
+        let stream = board.streams;
+        drop(board);
+        self.changed.send_replace(());
+        stream
+    }
+
+    /// A stream lets go. Says whether it was the one attached.
+    pub(super) fn detach(&self, stream: u64) -> bool {
+        let mut board = self.board();
+        let was = board.attached && board.streams == stream;
+        if was {
+            board.attached = false;
+        }
+        was
+    }
+
+    /// Whether a stream is the one attached.
+    pub(super) fn is_attached_as(&self, stream: u64) -> bool {
+        let board = self.board();
+        board.attached && board.streams == stream
+    }
+
+    /// Whether a stream is attached.
+    pub(super) fn is_attached(&self) -> bool {
+        self.board().attached
+    }
+
+    /// The frame of a decision was handed to a stream.
+    pub(super) fn delivers(&self, id: &PendingId) {
+        self.board().delivered = Some(id.clone());
+    }
+
+    /// What happened cannot be kept, which ends every stream.
+    pub(super) fn breaks(&self, fault: Fault) {
+        self.board().broken.get_or_insert(fault);
+        self.changed.send_replace(());
+    }
+
+    /// Why nothing more can be told.
+    pub(super) fn broken(&self) -> Option<Fault> {
+        self.board().broken.clone()
+    }
+
+    /// The exchanges that an ephemeral coordination made so far, the first one first.
+    pub(super) fn made(&self) -> Vec<Bodies> {
+        self.board().exchanges.clone()
+    }
+
+    /// An exchange that an ephemeral coordination made.
+    pub(super) fn made_one(&self, id: ExchangeId) -> Option<Bodies> {
+        self.board().exchanges.iter().find(|bodies| bodies.exchange.exchange.id == id).cloned()
+    }
+
+    /// Keeps results of tool calls of an ephemeral coordination.
+    pub(super) fn keep_results(&self, given: &[(CallId, Hash, Message)]) {
+        let results = given.iter().map(|(_, hash, message)| (*hash, message.clone()));
+        self.board().results.extend(results);
+    }
+
+    /// A result of a tool call of an ephemeral coordination.
+    pub(super) fn result(&self, hash: &Hash) -> Option<Message> {
+        self.board().results.get(hash).cloned()
+    }
+
+    /// Wakes whoever waits for a client to have read.
+    pub(super) fn was_read(&self) {
+        self.changed.send_replace(());
+    }
+}
