@@ -8,17 +8,19 @@
 //!  k branch                block of a branch           s hash   tool set
 //!  r run 0                 run                         u hash   tool
 //!  t thread 0              thread                      q request 0   a request that was done
-//!  d thread 0              head of a thread
+//!  d thread 0              head of a thread            o coordination 0   coordination
+//!  j coordination 0 first  frames of one write         8 bytes: the number of the first, most significant byte first
 //! ```
 //!
-//! No key is a proper prefix of another: those of one letter have one width, or end in a zero that no name has.
+//! No key is a proper prefix of another: those of one letter have one width, or have a zero that no name has
+//! after a name.
 
 use std::fmt;
 use std::ops::Bound;
 
 use super::{Key, Range};
 use crate::domain::graph::Place;
-use crate::domain::id::{BranchId, ExchangeId, Hash, RequestId, RunId, ThreadId};
+use crate::domain::id::{BranchId, CoordinationId, ExchangeId, Hash, RequestId, RunId, ThreadId};
 
 /// What a key names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,6 +49,10 @@ pub enum Entry {
     Part(Hash),
     /// A request that was done.
     Request(RequestId),
+    /// A coordination.
+    Coordination(CoordinationId),
+    /// The frames of one write, by the number of the first.
+    Journal(CoordinationId, u64),
 }
 
 /// Which kind of record a key names.
@@ -76,17 +82,23 @@ pub enum Kind {
     Part,
     /// Requests.
     Request,
+    /// Coordinations.
+    Coordination,
+    /// Journals of coordinations.
+    Journal,
 }
 
 impl Kind {
     /// Every kind, in the order of their keys.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Branch,
         Self::Part,
         Self::Head,
         Self::Content,
         Self::Id,
+        Self::Journal,
         Self::Block,
+        Self::Coordination,
         Self::Request,
         Self::Run,
         Self::ToolSet,
@@ -110,6 +122,8 @@ impl Kind {
             Self::Tool => b'u',
             Self::Part => b'c',
             Self::Request => b'q',
+            Self::Coordination => b'o',
+            Self::Journal => b'j',
         }
     }
 
@@ -133,6 +147,8 @@ impl Kind {
             Self::Tool => "tool",
             Self::Part => "part",
             Self::Request => "request",
+            Self::Coordination => "coordination",
+            Self::Journal => "journal",
         }
     }
 }
@@ -153,6 +169,8 @@ impl Entry {
             Self::Tool(_) => Kind::Tool,
             Self::Part(_) => Kind::Part,
             Self::Request(_) => Kind::Request,
+            Self::Coordination(_) => Kind::Coordination,
+            Self::Journal(..) => Kind::Journal,
         }
     }
 
@@ -167,6 +185,12 @@ impl Entry {
             Self::Run(id) => joined(letter, id.as_str().as_bytes(), &[0]),
             Self::Thread(id) | Self::Head(id) => joined(letter, id.as_str().as_bytes(), &[0]),
             Self::Request(id) => joined(letter, id.as_str().as_bytes(), &[0]),
+            Self::Coordination(id) => joined(letter, id.as_str().as_bytes(), &[0]),
+            Self::Journal(id, first) => {
+                let mut key = journal_of(id);
+                key.extend_from_slice(&first.to_be_bytes());
+                key
+            }
             Self::ToolSet(hash) | Self::Tool(hash) | Self::Part(hash) => joined(letter, &hash.0, &[]),
         }
     }
@@ -190,6 +214,11 @@ impl Entry {
             Kind::Thread => Self::Thread(name(rest)?.parse().ok()?),
             Kind::Head => Self::Head(name(rest)?.parse().ok()?),
             Kind::Request => Self::Request(name(rest)?.parse().ok()?),
+            Kind::Coordination => Self::Coordination(name(rest)?.parse().ok()?),
+            Kind::Journal => {
+                let (id, first) = rest.split_last_chunk::<8>()?;
+                Self::Journal(name(id)?.parse().ok()?, u64::from_be_bytes(*first))
+            }
             Kind::ToolSet => Self::ToolSet(Hash(rest.try_into().ok()?)),
             Kind::Tool => Self::Tool(Hash(rest.try_into().ok()?)),
             Kind::Part => Self::Part(Hash(rest.try_into().ok()?)),
@@ -203,6 +232,11 @@ fn joined(letter: u8, first: &[u8], second: &[u8]) -> Key {
     key.extend_from_slice(first);
     key.extend_from_slice(second);
     key
+}
+
+/// What the keys of a coordination's journal begin with.
+fn journal_of(id: &CoordinationId) -> Key {
+    joined(Kind::Journal.letter(), id.as_str().as_bytes(), &[0])
 }
 
 fn name(bytes: &[u8]) -> Option<&str> {
@@ -224,6 +258,8 @@ impl fmt::Display for Entry {
             Self::Run(id) => write!(f, "{word} `{id}`"),
             Self::Thread(id) | Self::Head(id) => write!(f, "{word} `{id}`"),
             Self::Request(id) => write!(f, "{word} `{id}`"),
+            Self::Coordination(id) => write!(f, "{word} `{id}`"),
+            Self::Journal(id, first) => write!(f, "{word} of coordination `{id}` from frame {first} on"),
             Self::ToolSet(hash) | Self::Tool(hash) | Self::Part(hash) => write!(f, "{word} {hash}"),
         }
     }
@@ -243,6 +279,18 @@ pub(crate) fn stretch(branch: BranchId, from: u64, to: u64, limit: usize) -> Ran
 /// Index entries of one content, oldest first.
 pub(crate) fn same_content(hash: &Hash, limit: usize) -> Range {
     Range::prefix(&joined(Kind::Content.letter(), &hash.0, &[]), limit)
+}
+
+/// The last page of a journal that begins with a frame or before it.
+pub(crate) fn page_at(id: &CoordinationId, sequence: u64) -> Range {
+    let key = |first| Bound::Included(Entry::Journal(id.clone(), first).key());
+    Range { from: key(0), to: key(sequence), limit: 1, reverse: true }
+}
+
+/// Pages of a journal that begin after a frame.
+pub(crate) fn pages_after(id: &CoordinationId, sequence: u64, limit: usize) -> Range {
+    let from = Bound::Excluded(Entry::Journal(id.clone(), sequence).key());
+    Range { from, ..Range::prefix(&journal_of(id), limit) }
 }
 
 /// Every record of a kind, after one of them.
@@ -274,6 +322,11 @@ mod tests {
             Entry::Tool(hash),
             Entry::Part(hash),
             Entry::Request(RequestId::new("q")),
+            Entry::Coordination(CoordinationId::new("o")),
+            Entry::Coordination(CoordinationId::new("o.1")),
+            Entry::Journal(CoordinationId::new("o"), 0),
+            Entry::Journal(CoordinationId::new("o"), u64::MAX),
+            Entry::Journal(CoordinationId::new("o.1"), 1),
         ]
     }
 
@@ -296,7 +349,19 @@ mod tests {
 
     #[test]
     fn keys_of_another_shape_name_nothing() {
-        for key in [&b""[..], b"z", b"x1234567", b"i123", b"rname", b"r\0", b"r \0", b"b123456789"] {
+        for key in [
+            &b""[..],
+            b"z",
+            b"x1234567",
+            b"i123",
+            b"rname",
+            b"r\0",
+            b"r \0",
+            b"b123456789",
+            b"j12345678",
+            b"jo\x001234567",
+            b"oo",
+        ] {
             assert_eq!(Entry::of_key(key), None, "{key:?}");
         }
     }
@@ -311,8 +376,10 @@ mod tests {
     }
 
     #[test]
-    fn depths_are_in_order() {
+    fn depths_and_frames_are_in_order() {
         let key = |depth| Entry::Exchange(Place { branch: BranchId([1; 8]), depth }).key();
+        assert!(key(255) < key(256));
+        let key = |first| Entry::Journal(CoordinationId::new("o"), first).key();
         assert!(key(255) < key(256));
     }
 }

@@ -12,10 +12,12 @@ use super::thread::{OnBusy, Unanswered};
 
 pub mod machine;
 mod pending;
+mod planned;
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use pending::PendingId;
+pub use planned::Planned;
 
 /// One coordination as it is on record.
 #[derive(Clone, Debug, PartialEq)]

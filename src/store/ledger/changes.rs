@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::{Remembered, Token};
 use crate::domain::exchange::Exchange;
 use crate::domain::graph::Place;
-use crate::domain::id::{ExchangeId, Hash, RequestId, RunId, ThreadId};
+use crate::domain::id::{CoordinationId, ExchangeId, Hash, RequestId, RunId, ThreadId};
 use crate::domain::run::Run;
 use crate::domain::thread::{Head, Thread};
 use crate::domain::tool::ToolSet;
@@ -37,6 +37,12 @@ pub enum Lost {
     /// The request was done already.
     #[error("the request id `{0}` is taken")]
     RequestExists(RequestId),
+    /// The coordination id is taken.
+    #[error("the coordination id `{0}` is taken")]
+    CoordinationExists(CoordinationId),
+    /// The coordination is not what was read, or its journal went on.
+    #[error("the coordination `{0}` changed since it was read")]
+    CoordinationChanged(CoordinationId),
     /// The exchange is stored already: a set is committed once.
     #[error("the exchange {0} is stored already")]
     ExchangeExists(ExchangeId),
@@ -54,6 +60,7 @@ pub struct Changes {
     pub(super) puts: Vec<(Key, Bytes)>,
     pub(super) deletes: Vec<Key>,
     pub(super) sets: BTreeMap<Hash, ToolSet>,
+    pub(super) parts: BTreeMap<Hash, Bytes>,
     pub(super) appends: Vec<Append>,
 }
 
@@ -72,7 +79,11 @@ impl Changes {
 
     /// Whether there is nothing to commit.
     pub fn is_empty(&self) -> bool {
-        self.guards.is_empty() && self.puts.is_empty() && self.sets.is_empty() && self.appends.is_empty()
+        self.guards.is_empty()
+            && self.puts.is_empty()
+            && self.sets.is_empty()
+            && self.parts.is_empty()
+            && self.appends.is_empty()
     }
 
     /// Stores a run under an id that must be free.
@@ -145,7 +156,7 @@ impl Changes {
         self.put(&entry, remembered);
     }
 
-    fn put(&mut self, entry: &Entry, value: &impl Stored) -> Token {
+    pub(super) fn put(&mut self, entry: &Entry, value: &impl Stored) -> Token {
         let bytes = encode(entry, value);
         self.puts.push((entry.key(), bytes.clone()));
         Token(bytes)

@@ -140,7 +140,7 @@ struct Known {
     gone: BTreeSet<Entry>,
 }
 
-/// Exchanges made ready once, however often a place is chosen.
+/// Exchanges and content made ready once, however often a place is chosen.
 struct Drafts {
     appends: Vec<Vec<Packed>>,
     parts: BTreeMap<Hash, Bytes>,
@@ -149,7 +149,7 @@ struct Drafts {
 impl Drafts {
     fn new(ns: &Namespace, changes: &Changes) -> Result<Self, Error> {
         let hasher = Hasher::new(ns);
-        let mut parts = BTreeMap::new();
+        let mut parts = kept(changes, &hasher)?;
         let mut appends = Vec::with_capacity(changes.appends.len());
         for append in &changes.appends {
             follow(append)?;
@@ -160,6 +160,16 @@ impl Drafts {
             appends.push(drafts.collect());
         }
         Ok(Self { appends, parts })
+    }
+}
+
+/// Content of its own must have the hash that it has in this namespace, or nobody would find it.
+fn kept(changes: &Changes, hasher: &Hasher) -> Result<BTreeMap<Hash, Bytes>, Error> {
+    match changes.parts.iter().find(|(hash, bytes)| hasher.part(bytes) != **hash) {
+        None => Ok(changes.parts.clone()),
+        Some((hash, _)) => Err(Error::Corrupt(format!(
+            "content {hash} was made ready for another namespace, so nothing was stored: this is a fault of the server, please report it"
+        ))),
     }
 }
 

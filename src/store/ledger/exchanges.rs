@@ -1,9 +1,6 @@
 //! Reading exchanges: one, a page of a path, a whole history, the end of a turn. It must not know why they are wanted.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
-use futures::future::try_join_all;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::Ledger;
@@ -196,19 +193,10 @@ impl Ledger {
     async fn whole(&self, ns: &Namespace, place: Place, mut lean: Lean) -> Result<(Exchange, usize), Error> {
         let entry = Entry::Exchange(place);
         let hashes = lean.parts().map_err(|malformed| corrupt(&entry, malformed))?;
-        let parts: BTreeMap<Hash, Bytes> =
-            try_join_all(hashes.into_iter().map(|hash| self.part(ns, hash))).await?.into_iter().collect();
+        let parts = self.parts(ns, hashes).await?;
         let bytes = lean.bytes + parts.values().map(Bytes::len).sum::<usize>();
         let exchange = lean.whole(&parts).map_err(|malformed| corrupt(&entry, malformed))?;
         Ok((exchange, bytes))
-    }
-
-    async fn part(&self, ns: &Namespace, hash: Hash) -> Result<(Hash, Bytes), Error> {
-        let entry = Entry::Part(hash);
-        match self.raw(ns, &entry).await? {
-            Some(raw) => Ok((hash, open(&entry, &raw)?)),
-            None => Err(corrupt(&entry, "it is missing")),
-        }
     }
 }
 

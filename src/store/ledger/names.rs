@@ -94,7 +94,8 @@ impl Ledger {
     }
 }
 
-fn named(key: &[u8]) -> Result<Entry, Error> {
+/// What a key of a scan names.
+pub(super) fn named(key: &[u8]) -> Result<Entry, Error> {
     Entry::of_key(key).ok_or_else(|| {
         Error::Corrupt(format!(
             "the key {} names nothing; run `antiphon verify` to learn what else is affected",

@@ -2,14 +2,13 @@
 //! store them again. It must not know where either lies.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 
 use bytes::Bytes;
 
 use super::envelope::Packed;
 use super::{
-    Malformed, Twin, Word, bytes_of, exchange_id, hash, hash_bytes, id_bytes, required, twin, twin_of, twins, values,
-    words,
+    Malformed, Twin, Word, bytes_of, exchange_id, hash, hash_bytes, id_bytes, media, required, twin, twin_of, twins,
+    values, words,
 };
 use crate::domain::content::Hasher;
 use crate::domain::exchange::{Exchange, Origin, Responder};
@@ -17,9 +16,6 @@ use crate::domain::id::{ExchangeId, Hash, Moment, RunId, ThreadId};
 use crate::domain::run::StopReason;
 
 words!(Origin, twin::Origin, [Executed, Recorded, Imported]);
-
-/// Media from this length on get a record of their own: below, one more key costs more than it saves.
-pub(crate) const LARGE: usize = 4096;
 
 /// An exchange ready to be stored.
 pub(crate) struct Draft {
@@ -31,7 +27,8 @@ pub(crate) struct Draft {
 
 /// Makes an exchange ready.
 pub(crate) fn draft(exchange: &Exchange, hasher: &Hasher) -> Draft {
-    let (twin, parts) = apart(exchange, hasher);
+    let mut twin = twin::Exchange::of(exchange);
+    let parts = media::take_out(messages(&mut twin), hasher);
     Draft { packed: Packed::new(bytes_of(&twin)), parts }
 }
 
@@ -67,77 +64,19 @@ impl Lean {
 
     /// Hashes of its large parts, each once.
     pub(crate) fn parts(&mut self) -> Result<Vec<Hash>, Malformed> {
-        let mut hashes = Vec::new();
-        each_media(&mut self.twin, &mut |source| {
-            if let twin::media::Source::Kept(kept) = source {
-                let hash = hash(&kept.hash, "media.kept.hash")?;
-                if !hashes.contains(&hash) {
-                    hashes.push(hash);
-                }
-            }
-            Ok(())
-        })?;
-        Ok(hashes)
+        media::taken_out(messages(&mut self.twin))
     }
 
     /// The exchange, with its large parts in place.
     pub(crate) fn whole(mut self, parts: &BTreeMap<Hash, Bytes>) -> Result<Exchange, Malformed> {
-        each_media(&mut self.twin, &mut |source| {
-            if let twin::media::Source::Kept(kept) = source {
-                let data = parts.get(&hash(&kept.hash, "media.kept.hash")?).ok_or(Malformed::missing("media.kept"))?;
-                let media_type = std::mem::take(&mut kept.media_type);
-                *source = twin::media::Source::Inline(twin::InlineMedia { media_type, data: data.clone() });
-            }
-            Ok(())
-        })?;
+        media::bring_in(messages(&mut self.twin), parts)?;
         self.twin.value()
     }
 }
 
-/// The twin with its large parts taken out.
-pub(super) fn apart(exchange: &Exchange, hasher: &Hasher) -> (twin::Exchange, BTreeMap<Hash, Bytes>) {
-    let mut twin = twin::Exchange::of(exchange);
-    let mut parts = BTreeMap::new();
-    let Ok(()) = each_media::<Infallible>(&mut twin, &mut |source| {
-        if let twin::media::Source::Inline(inline) = source
-            && inline.data.len() >= LARGE
-        {
-            let hash = hasher.part(&inline.data);
-            let media_type = std::mem::take(&mut inline.media_type);
-            parts.insert(hash, std::mem::take(&mut inline.data));
-            *source = twin::media::Source::Kept(twin::KeptMedia { media_type, hash: hash_bytes(&hash) });
-        }
-        Ok(())
-    });
-    (twin, parts)
-}
-
-type Visit<'a, E> = dyn FnMut(&mut twin::media::Source) -> Result<(), E> + 'a;
-
-fn each_media<E>(twin: &mut twin::Exchange, visit: &mut Visit<'_, E>) -> Result<(), E> {
-    for message in twin.messages.iter_mut().chain(twin.assistant.as_mut()) {
-        each_media_of(&mut message.parts, visit)?;
-    }
-    Ok(())
-}
-
-fn each_media_of<E>(parts: &mut [twin::Part], visit: &mut Visit<'_, E>) -> Result<(), E> {
-    use twin::part::Kind;
-    for part in parts {
-        let media = match &mut part.kind {
-            Some(Kind::Image(image)) => image.media.as_mut(),
-            Some(Kind::File(file)) => file.media.as_mut(),
-            Some(Kind::ToolResult(result)) => {
-                each_media_of(&mut result.parts, visit)?;
-                None
-            }
-            _ => None,
-        };
-        if let Some(source) = media.and_then(|media| media.source.as_mut()) {
-            visit(source)?;
-        }
-    }
-    Ok(())
+/// Every message of an exchange.
+fn messages(twin: &mut twin::Exchange) -> impl Iterator<Item = &mut twin::Message> {
+    twin.messages.iter_mut().chain(twin.assistant.as_mut())
 }
 
 impl Twin<Exchange> for twin::Exchange {

@@ -1,6 +1,8 @@
 //! Records of each format as they were first written, decoded by every later build. The files are written once, when a format is new, and
 //! never again: what is in users' stores does not change either.
 
+mod coordination;
+
 use std::path::PathBuf;
 
 use super::exchange::{Lean, draft};

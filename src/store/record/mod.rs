@@ -7,9 +7,14 @@
 pub(crate) mod envelope;
 pub(crate) mod exchange;
 
+mod body;
+mod coordination;
 mod fault;
 mod graph;
+mod journal;
+mod media;
 mod message;
+mod plan;
 mod request;
 mod run;
 mod settings;
@@ -33,6 +38,9 @@ use super::Error;
 use super::layout::Entry;
 use crate::domain::id::{BranchId, ExchangeId, Hash};
 
+pub(crate) use self::body::{Body, LeanBody, draft_body};
+pub(crate) use self::journal::JournalPage;
+pub(crate) use self::plan::PlanRecord;
 pub use self::request::Remembered;
 pub(crate) use self::thread::{Standing, ThreadRecord};
 pub(crate) use self::tool::ToolHashes;
@@ -56,7 +64,7 @@ impl Malformed {
 }
 
 /// The stored twin of a value.
-trait Twin<T>: Sized {
+pub(crate) trait Twin<T>: Sized {
     /// The twin of a value. Every value has one.
     fn of(value: &T) -> Self;
 

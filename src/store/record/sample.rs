@@ -1,5 +1,7 @@
 //! Values of every shape for tests: strategies that leave out no variant and no field. It must not know how they are stored.
 
+pub(crate) mod coordination;
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -159,12 +161,15 @@ fn usage() -> impl Strategy<Value = Usage> {
         })
 }
 
+fn attempt_kind() -> impl Strategy<Value = AttemptKind> {
+    select(vec![AttemptKind::First, AttemptKind::Retry, AttemptKind::Repair])
+}
+
 fn observation() -> impl Strategy<Value = Observation> {
     let words = [text(), text(), text(), text(), text()];
-    let kind = select(vec![AttemptKind::First, AttemptKind::Retry, AttemptKind::Repair]);
     let wire = (of(any::<u16>()), of(hash()), any::<u64>(), vec(text(), 0..3));
     let times = (of(any::<u64>()), moment(), of(any::<u64>()), any::<u64>());
-    (any::<u32>(), kind, words, any::<bool>(), wire, usage(), times).prop_map(
+    (any::<u32>(), attempt_kind(), words, any::<bool>(), wire, usage(), times).prop_map(
         |(number, kind, words, succeeded, wire, usage, times)| {
             let [backend_id, model, error_reason, provider_code, provider_request_id] = words;
             let (http_status, request_hash, request_bytes, adaptations) = wire;
@@ -288,6 +293,10 @@ fn setting() -> impl Strategy<Value = EffectiveSetting> {
     (text(), text(), source).prop_map(|(name, value_json, source)| EffectiveSetting { name, value_json, source })
 }
 
+fn warning() -> impl Strategy<Value = Warning> {
+    (text(), text()).prop_map(|(code, message)| Warning { code, message })
+}
+
 fn responder() -> impl Strategy<Value = Responder> {
     [text(), text(), text(), text(), text(), text()].prop_map(
         |[backend_id, provider, api, model, response_model, response_id]| Responder {
@@ -309,8 +318,7 @@ pub(crate) fn exchange() -> impl Strategy<Value = Exchange> {
     );
     let said = (vec(message(), 0..4), message(), stop_reason(), text());
     let used = (of(hash()), of(hash()), vec(setting(), 0..3), validation(), usage(), vec(observation(), 0..3));
-    let warning = (text(), text()).prop_map(|(code, message)| Warning { code, message });
-    let rest = (vec(warning, 0..3), responder(), hash(), labels(), moment());
+    let rest = (vec(warning(), 0..3), responder(), hash(), labels(), moment());
     (graph, said, used, rest).prop_map(|(graph, said, used, rest)| {
         let ((id, parent, continues, continues_run, run_id), (depth, turn, thread_id), origin) = graph;
         let (messages, assistant, stop_reason, stop_reason_raw) = said;

@@ -32,6 +32,14 @@ fn exchange_there_and_back(exchange: &Exchange) -> Exchange {
     Lean::new(payload).unwrap().whole(&draft.parts).unwrap()
 }
 
+fn body_there_and_back<T: Body>(body: &T) -> T {
+    let (hash, mut parts) = draft_body(body, &hasher());
+    let mut lean = LeanBody::<T>::new(parts.remove(&hash).unwrap()).unwrap();
+    let named: std::collections::BTreeSet<Hash> = lean.parts().unwrap().into_iter().collect();
+    assert!(parts.keys().all(|hash| named.contains(hash)));
+    lean.whole(&parts).unwrap()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -74,6 +82,22 @@ proptest! {
         there_and_back(&tool)?;
         there_and_back(&ToolHashes::new(&set))?;
         there_and_back(&remembered)?;
+    }
+
+    #[test]
+    fn a_coordination_and_its_journal_come_back_whole(
+        coordination in sample::coordination::coordination(), page in sample::coordination::page(),
+    ) {
+        there_and_back(&coordination)?;
+        there_and_back(&page)?;
+    }
+
+    #[test]
+    fn messages_and_plans_come_back_whole(message in sample::message(), plan in sample::coordination::plan()) {
+        prop_assert_eq!(body_there_and_back(&message), message);
+        let record = PlanRecord::new(&plan);
+        prop_assert_eq!(&body_there_and_back(&record), &record);
+        prop_assert_eq!(record.whole(plan.offer.offered.clone(), plan.offer.standing.clone()), plan);
     }
 
     /// A decoder answers whatever it is given: with what is the matter, or with a value that is as good as any.
@@ -157,4 +181,15 @@ fn fields_that_must_be_there_and_words_of_a_newer_version_are_named() {
     let mut short = twin::Run::of(&fixture::run());
     short.fingerprint = Bytes::from_static(b"short");
     assert_eq!(short.value(), Err(Malformed::new("fingerprint", "is no hash of 32 bytes")));
+}
+
+#[test]
+fn a_journal_page_without_frames_or_with_numbers_that_run_over_is_none() {
+    let page = |first_sequence, frames: usize| {
+        let frame = twin::Frame { what: Some(twin::frame::What::Started(twin::Nothing {})) };
+        twin::JournalPage { first_sequence, frames: vec![frame; frames] }.value()
+    };
+    assert_eq!(page(1, 0), Err(Malformed::missing("frames")));
+    assert_eq!(page(u64::MAX, 1), Err(Malformed::new("first_sequence", "is too large for a number")));
+    assert_eq!(page(u64::MAX - 2, 2).map(|page| page.last()), Ok(u64::MAX - 1));
 }

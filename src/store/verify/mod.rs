@@ -4,6 +4,7 @@
 //! Findings and progress are told as they come, so that a store of any size needs the memory of one page. A store that is in use may be
 //! verified: what changed while it was looked at is not reported.
 
+mod coordinations;
 mod graph;
 mod look;
 mod names;
@@ -21,7 +22,7 @@ use self::graph::Previous;
 use super::layout::{Entry, Kind, hex};
 use super::{Error, Key, Ledger, Namespace, Range};
 use crate::domain::content::Hasher;
-use crate::domain::id::Hash;
+use crate::domain::id::{CoordinationId, Hash};
 
 /// Something that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,13 +112,15 @@ struct Check<'a> {
     hasher: Hasher,
     /// The exchange that was looked at before, which is mostly the parent of the next one.
     previous: Option<Previous>,
+    /// The journal that was looked at before, and the number of its last frame.
+    journalled: Option<(CoordinationId, u64)>,
     /// Tool sets that are known to be there.
     sets: HashSet<Hash>,
 }
 
 impl<'a> Check<'a> {
     fn new(ledger: &'a Ledger, ns: &'a Namespace) -> Self {
-        Self { ledger, ns, hasher: Hasher::new(ns), previous: None, sets: HashSet::new() }
+        Self { ledger, ns, hasher: Hasher::new(ns), previous: None, journalled: None, sets: HashSet::new() }
     }
 
     /// Looks at every key that begins with a letter.
@@ -180,6 +183,8 @@ impl<'a> Check<'a> {
             Entry::Tool(hash) => Ok(Self::tool(*hash, raw)),
             Entry::Part(hash) => Ok(self.part(*hash, raw)),
             Entry::Request(id) => Ok(Self::request(id, raw)),
+            Entry::Coordination(id) => self.coordination(id, raw).await,
+            Entry::Journal(id, first) => self.journal(id, *first, raw).await,
         }
     }
 }

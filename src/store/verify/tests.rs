@@ -3,11 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::domain::id::{Moment, RequestId, ThreadId};
+use crate::domain::coordination::{
+    Answered, Batch, BatchProgress, Coordination, End, Frame, Outcome, PendingId, State, Turn,
+};
+use crate::domain::id::{CallId, ExchangeId, Moment, RequestId, RunId, ThreadId};
 use crate::domain::message::{Kind as PartKind, Media, Message, Part, Role};
 use crate::domain::settings::ThreadDefaults;
 use crate::domain::thread::Thread;
 use crate::domain::tool::ToolSet;
+use crate::store::ledger::tests::coordinations::{coordination, result};
 use crate::store::ledger::tests::{World, head, run, thread, tool};
 use crate::store::record::exchange::draft;
 use crate::store::{Changes, Remembered};
@@ -55,6 +59,10 @@ async fn furnished() -> World {
     let done =
         Remembered { kind: "fork".to_owned(), fingerprint: Hash([1; 32]), result: Bytes::new(), done_at: Moment(1) };
     changes.remember(&RequestId::new("q"), &done);
+    let (waiting, first, second) = waiting(&mut changes, &world.ns, root.id);
+    changes.create_coordination(&waiting);
+    changes.journal(&waiting.id, 1, &first);
+    changes.journal(&waiting.id, 7, &second);
     world.ledger.commit(&world.ns, &changes).await.unwrap().unwrap();
     let mut kept = root;
     for n in 0..70 {
@@ -62,6 +70,27 @@ async fn furnished() -> World {
         kept = world.say(Some(&kept), &format!("second {n}")).await;
     }
     world
+}
+
+/// A coordination that waits for tools, with the frames of two writes that a jump of the numbers lies between, and a result that is kept.
+fn waiting(changes: &mut Changes, ns: &Namespace, exchange: ExchangeId) -> (Coordination, Vec<Frame>, Vec<Frame>) {
+    let run_id = RunId::new("r");
+    let (call, hash) = (CallId::new("call-1"), changes.keep_message(ns, &result("kept", 0)));
+    let id = PendingId::new('t', 7, uuid::Uuid::from_u128(1));
+    let answered = Answered { id: id.to_string(), fingerprint: Hash([1; 32]) };
+    let progress = BatchProgress { results: vec![(call.clone(), hash)], open: vec![CallId::new("call-2")] };
+    let first = vec![Frame::Started, Frame::RunStarted { run_id: run_id.clone() }];
+    let second = vec![
+        Frame::ToolsNeeded { id: id.clone(), run_id: run_id.clone(), exchange, round: 1 },
+        Frame::Accepted { answered, run_id: Some(run_id.clone()), turns_started: 0, batch: Some(progress) },
+    ];
+    let turn = Turn { run_id, initial: true, rounds: 1, cancelled: None };
+    let calls = vec![call.clone(), CallId::new("call-2")];
+    let batch = Batch { id, turn, exchange, calls, results: [(call, hash)].into() };
+    let state = State::AwaitingTools(batch);
+    // The thread may have been deleted.
+    let thread = Some(ThreadId::new("gone"));
+    (Coordination { state, thread, last_sequence: 9, ..coordination("o", 7) }, first, second)
 }
 
 #[tokio::test]
@@ -101,7 +130,7 @@ async fn a_missing_record_is_found_unless_nothing_names_it() {
         let entry = Entry::of_key(&key).unwrap();
         world.store.tamper(&world.ns, &key, None);
         let (_, findings) = findings(&world).await;
-        let named_by_nothing = matches!(entry.kind(), Kind::Run | Kind::Request);
+        let named_by_nothing = entry.kind() == Kind::Request;
         assert_eq!(findings.is_empty(), named_by_nothing, "{entry}");
         world.store.tamper(&world.ns, &key, Some(value));
     }
@@ -168,6 +197,46 @@ async fn heads_and_runs_that_point_nowhere_are_found() {
     let kinds: Vec<_> = findings.iter().map(|finding| finding.kind).collect();
     assert_eq!(kinds, [Some(Kind::Head), Some(Kind::Run)]);
     assert_eq!(findings[0].record, Entry::Head(ThreadId::new("t")).to_string());
+}
+
+#[tokio::test]
+async fn a_coordination_that_names_what_is_not_there_is_found_and_so_is_a_journal_that_does_not_fit() {
+    let world = World::new();
+    let ghost = world.exchange(None, "never stored").id;
+    let mut changes = Changes::new();
+    let (waiting, first, second) = waiting(&mut changes, &world.ns, ghost);
+    // The result is not kept.
+    let mut changes = Changes::new();
+    changes.create_coordination(&Coordination { last_sequence: 8, ..waiting.clone() });
+    changes.journal(&waiting.id, 7, &second);
+    changes.journal(&waiting.id, 8, &first);
+    changes.journal(&CoordinationId::new("p"), 1, &first[..1]);
+    let end = End { outcome: Outcome::Stopped, undelivered: None };
+    changes.create_coordination(&Coordination { state: State::Ended(end), ..coordination("q", 4) });
+    changes.journal(&CoordinationId::new("q"), 1, &first[..1]);
+    world.ledger.commit(&world.ns, &changes).await.unwrap().unwrap();
+
+    let (_, found) = findings(&world).await;
+    let problems = |record: Entry| {
+        let of_record = found.iter().filter(|finding| finding.record == record.to_string());
+        of_record.map(|finding| finding.problem.as_str()).collect::<Vec<_>>()
+    };
+    let fits = |record: Entry, expected: &[&str]| {
+        let problems = problems(record.clone());
+        let all = problems.iter().zip(expected).all(|(problem, expected)| problem.contains(expected));
+        assert!(all && problems.len() == expected.len(), "{record}: {problems:?}");
+    };
+    let id = waiting.id;
+    let named = ["an exchange that it names", "a run that it names, `r`", "a tool result that it names"];
+    fits(Entry::Journal(id.clone(), 7), &named);
+    fits(
+        Entry::Journal(id.clone(), 8),
+        &["begins before frame 8", "ends with frame 9, and its coordination says that the last one is 8", named[1]],
+    );
+    fits(Entry::Coordination(id), &[named[0], named[1], named[2], "the beginning of its journal"]);
+    fits(Entry::Journal(CoordinationId::new("p"), 1), &["its coordination is missing"]);
+    fits(Entry::Coordination(CoordinationId::new("q")), &["the end of its journal is missing"]);
+    assert_eq!(found.len(), 12, "{found:?}");
 }
 
 #[tokio::test]

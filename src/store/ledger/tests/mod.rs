@@ -1,6 +1,7 @@
 //! What the ledger promises, on a store in memory.
 
 mod commit;
+pub(crate) mod coordinations;
 mod graph;
 mod names;
 mod pages;
