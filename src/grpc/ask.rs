@@ -47,7 +47,8 @@ fn of_input(input: continuation::Input, fingerprint: Hash, base: Base, stream: b
     }
 }
 
-fn of_request(request: Request, fingerprint: Hash, base: Base, capture: bool, stream: bool) -> Turn {
+/// What a request asks.
+pub(super) fn of_request(request: Request, fingerprint: Hash, base: Base, capture: bool, stream: bool) -> Turn {
     Turn {
         run_id: request.run_id,
         assigned: None,
@@ -81,7 +82,8 @@ fn of_results(results: Results, fingerprint: Hash, base: Base, stream: bool) -> 
     }
 }
 
-fn thread_ref(point: thread::Point) -> ThreadRef {
+/// A thread to go on from.
+pub(super) fn thread_ref(point: thread::Point) -> ThreadRef {
     ThreadRef { id: point.thread_id, expected: point.expected, on_busy: point.on_busy, unanswered: point.unanswered }
 }
 

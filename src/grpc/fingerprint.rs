@@ -118,6 +118,70 @@ pub fn delete_thread(request: &pb::ThreadServiceDeleteRequest) -> Hash {
     hash("ThreadDelete", &pb::ThreadServiceDeleteRequest { request_id: String::new(), ..request.clone() })
 }
 
+/// Of a coordination's start. What was agreed counts, its labels among it, since they are what is made; what it is called does not, nor
+/// whether answers are sent as they come, which each attach decides anew.
+pub fn coordination(start: &pb::CoordinationStart) -> Hash {
+    use pb::coordination_start::From;
+    let bare = pb::CoordinationStart {
+        from: start.from.as_ref().map(|from| match from {
+            From::InitialRequest(initial) => From::InitialRequest(bare_initial(initial)),
+            From::Exchange(_) | From::Thread(_) => from.clone(),
+        }),
+        additional_turns: start.additional_turns,
+        coordination_id: String::new(),
+        tool_round_limit: start.tool_round_limit,
+        deltas: false,
+        deadline: start.deadline,
+        decision_timeout: start.decision_timeout,
+        on_disconnect: start.on_disconnect,
+        labels: start.labels.clone(),
+        ephemeral: start.ephemeral,
+        omit_generation_history: start.omit_generation_history,
+    };
+    hash("CoordinationStart", &bare)
+}
+
+/// Of the run of a coordination's initial request.
+pub fn initial(initial: &pb::InitialRequest) -> Hash {
+    hash("InitialRequest", &bare_initial(initial))
+}
+
+/// Of the run of a coordination's further turn.
+pub fn next_turn(turn: &pb::NextTurn) -> Hash {
+    hash("NextTurn", &bare_next_turn(turn))
+}
+
+/// Of the step that a further turn makes where its results go on with a run; without results, of the whole.
+pub fn next_turn_step(turn: &pb::NextTurn) -> Hash {
+    match &turn.input {
+        Some(pb::next_turn::Input::ToolResults(given)) => results(given),
+        Some(pb::next_turn::Input::Request(_)) | None => next_turn(turn),
+    }
+}
+
+/// Of the answer to a decision; which decision is kept beside it.
+pub fn next_action(action: &pb::NextAction) -> Hash {
+    use pb::next_action::Action;
+    let bare = pb::NextAction {
+        decision_id: String::new(),
+        action: action.action.as_ref().map(|action| match action {
+            Action::Turn(turn) => Action::Turn(bare_next_turn(turn)),
+            Action::Stop(_) | Action::Fail(_) => action.clone(),
+        }),
+    };
+    hash("NextAction", &bare)
+}
+
+/// Of the answer to a batch of tool calls.
+pub fn batch_results(results: &pb::BatchResults) -> Hash {
+    hash("BatchResults", &pb::BatchResults { batch_id: String::new(), ..results.clone() })
+}
+
+/// Of the answer to a generation.
+pub fn generated(generated: &pb::Generated) -> Hash {
+    hash("Generated", &pb::Generated { generation_id: String::new(), ..generated.clone() })
+}
+
 /// Every field is named, so that a new one is a question to whoever adds it: does it count?
 fn bare_request(request: &pb::ExecutionRequest) -> pb::ExecutionRequest {
     pb::ExecutionRequest {
@@ -146,6 +210,22 @@ fn bare_prepared(prepared: &pb::PreparedExecution) -> pb::PreparedExecution {
 
 fn bare_results(results: &pb::ToolResults) -> pb::ToolResults {
     pb::ToolResults { results: results.results.clone(), run_id: String::new(), on_disconnect: 0, retry: false }
+}
+
+fn bare_initial(initial: &pb::InitialRequest) -> pb::InitialRequest {
+    pb::InitialRequest { request: initial.request.as_ref().map(bare_request), thread: initial.thread.clone() }
+}
+
+fn bare_next_turn(turn: &pb::NextTurn) -> pb::NextTurn {
+    use pb::next_turn::Input;
+    pb::NextTurn {
+        input: turn.input.as_ref().map(|input| match input {
+            Input::Request(request) => Input::Request(bare_request(request)),
+            Input::ToolResults(results) => Input::ToolResults(bare_results(results)),
+        }),
+        unanswered_tools: turn.unanswered_tools,
+        detach_thread: turn.detach_thread,
+    }
 }
 
 fn bare_branch(branch: &pb::ForkBranch) -> pb::ForkBranch {

@@ -4,6 +4,7 @@
 //! A status travels in HTTP trailers, and peers and proxies drop or refuse a list of headers over 8 KiB, with the real error lost. So all
 //! that a fault says is cut to fit, the facts first, then the fields, and the message takes what room is left.
 
+use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Code, Extensions, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
+use crate::domain::coordination::{CallerFailure, Failure, Outcome};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::RunId;
 
@@ -123,14 +125,7 @@ pub fn status(fault: &Fault, request_id: Option<&RequestId>) -> Status {
         let before = facts.get(FIELDS_LEFT_OUT).and_then(|count| count.parse::<usize>().ok()).unwrap_or_default();
         facts.insert(FIELDS_LEFT_OUT.to_owned(), left_out.saturating_add(before).to_string());
     }
-    let mut room = MAX_FACTS;
-    let mut kept = std::collections::HashMap::new();
-    for (key, value) in facts {
-        let value = cut(&printable(&value), MAX_FACT);
-        let Some(left) = room.checked_sub(key.len() + value.len()) else { continue };
-        room = left;
-        kept.insert(key, value);
-    }
+    let kept = kept(facts);
     let left_out = kept.get(FIELDS_LEFT_OUT).cloned();
     details.set_error_info(fault.reason.word(), DOMAIN, kept);
     if let Some(delay) = fault.retry_after_ms {
@@ -147,15 +142,48 @@ pub fn status(fault: &Fault, request_id: Option<&RequestId>) -> Status {
         details.set_request_info(id.as_str(), "");
     }
 
-    let mut headers = MetadataMap::new();
     let run_id = fault.metadata.get("run_id").map(String::as_str);
-    set_headers(&mut headers, request_id, run_id);
-    let code = code(fault);
     let tail = left_out.map(|count| format!("; and {count} more")).unwrap_or_default();
+    fitting(code(fault), &fault.message, &tail, details, headers(request_id, run_id))
+}
+
+/// The status of a coordination that ended, for the trailers of its stream; absent where that is no error. A caller's own failure has the
+/// caller's code, words and facts, under the caller's domain.
+pub fn ended(outcome: &Outcome, request_id: Option<&RequestId>) -> Option<Status> {
+    match outcome {
+        Outcome::Stopped | Outcome::Exhausted => None,
+        Outcome::Failed(Failure::Execution(fault)) | Outcome::Cancelled(fault) => Some(status(fault, request_id)),
+        Outcome::Failed(Failure::Caller(failure)) => Some(of_caller(failure, request_id)),
+    }
+}
+
+fn of_caller(failure: &CallerFailure, request_id: Option<&RequestId>) -> Status {
+    let mut details = ErrorDetails::new();
+    details.set_error_info(&failure.reason, &failure.domain, kept(failure.metadata.clone()));
+    if let Some(id) = request_id {
+        details.set_request_info(id.as_str(), "");
+    }
+    fitting(Code::from_i32(failure.code), &failure.message, "", details, headers(request_id, None))
+}
+
+/// The facts for which there is room.
+fn kept(facts: BTreeMap<String, String>) -> HashMap<String, String> {
+    let mut room = MAX_FACTS;
+    let mut kept = HashMap::new();
+    for (key, value) in facts {
+        let value = cut(&printable(&value), MAX_FACT);
+        let Some(left) = room.checked_sub(key.len() + value.len()) else { continue };
+        room = left;
+        kept.insert(key, value);
+    }
+    kept
+}
+
+/// A status with as much of the message as there is room for beside the details.
+fn fitting(code: Code, message: &str, tail: &str, details: ErrorDetails, headers: MetadataMap) -> Status {
     let empty = Status::with_error_details(code, "", details.clone());
     let room = MAX_TRAILERS.saturating_sub(base64_len(empty.details().len()));
-    let message = fit(&fault.message, &tail, room);
-    Status::with_error_details_and_metadata(code, message, details, headers)
+    Status::with_error_details_and_metadata(code, fit(message, tail, room), details, headers)
 }
 
 /// The fields that are named, and how many are not.
@@ -221,6 +249,12 @@ fn cut(text: &str, max: usize) -> String {
 /// A text without line ends and other characters that steer.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+fn headers(request_id: Option<&RequestId>, run_id: Option<&str>) -> MetadataMap {
+    let mut headers = MetadataMap::new();
+    set_headers(&mut headers, request_id, run_id);
+    headers
 }
 
 /// Sets the headers that every answer has, on success as on failure. An id that no header can carry is left out.

@@ -112,6 +112,8 @@ pub struct NextTurn {
     pub run_id: Option<RunId>,
     /// Hash of the turn as received.
     pub fingerprint: Hash,
+    /// Hash of its results alone, for where they are a further step of a run; of the turn when it brings none.
+    pub step: Hash,
     /// Labels of the run and its exchanges.
     pub labels: BTreeMap<String, String>,
     /// What a broken stream does to it; as the start said when absent.
@@ -134,7 +136,7 @@ pub enum Generated {
 /// An answer of a model that the client called.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GeneratedAnswer {
-    /// The answer, whole.
+    /// The answer, whole. Its calls have the provider's id, or the caller's in its place, and an empty one of ours.
     pub assistant: Message,
     /// Why the model stopped.
     pub stop_reason: StopReason,

@@ -2,7 +2,7 @@
 
 use super::execution::{self, Request};
 use super::problem::{self, whole};
-use super::thread::{self, Target};
+use super::thread::{self, Point, Target};
 use super::{Path, Problems};
 use crate::domain::fault::Fault;
 use crate::domain::thread::OnBusy;
@@ -76,20 +76,23 @@ fn from_pb(request: pb::CaptureRequest, at: &Path<'_>, problems: &mut Problems) 
     };
     let thread = match request.thread {
         None => Some(None),
-        Some(Thread::ExistingThread(point)) => {
-            let at = at.field("existing_thread");
-            let point = thread::point_from_pb(point, &at, problems);
-            if point.as_ref().is_some_and(|point| point.on_busy == OnBusy::Fork) {
-                problems
-                    .add(&at.field("on_busy"), "cannot be to fork: a thread without exchanges has no point to fork at");
-            }
-            point.map(|point| Some(Target::Existing(point)))
-        }
+        Some(Thread::ExistingThread(point)) => empty_thread_from_pb(point, &at.field("existing_thread"), problems)
+            .map(|point| Some(Target::Existing(point))),
         Some(Thread::NewThread(new)) => {
             thread::new_from_pb(new, &at.field("new_thread"), problems).map(|new| Some(Target::New(new)))
         }
     };
     Some(Capture { request: execution?, thread: thread? })
+}
+
+/// A thread that has no exchanges.
+pub(super) fn empty_thread_from_pb(point: pb::ThreadPoint, at: &Path<'_>, problems: &mut Problems) -> Option<Point> {
+    let point = thread::point_from_pb(point, at, problems)?;
+    if point.on_busy == OnBusy::Fork {
+        problems.add(&at.field("on_busy"), "cannot be to fork: a thread without exchanges has no point to fork at");
+        return None;
+    }
+    Some(point)
 }
 
 fn prepared(at: &Path<'_>, problems: &mut Problems) -> Option<Request> {

@@ -53,7 +53,7 @@ fn responder_to_pb(responder: Responder) -> pb::Responder {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use uuid::Uuid;
@@ -67,8 +67,12 @@ mod tests {
     use crate::domain::usage::Usage;
     use crate::grpc::convert::run::tests::observation;
 
-    #[test]
-    fn an_exchange_goes_out_whole() {
+    fn id(number: u128) -> ExchangeId {
+        ExchangeId::new(Uuid::from_u128(number))
+    }
+
+    /// One that calls a tool, with the tools that it offered.
+    pub(crate) fn calling() -> (Exchange, ToolSet) {
         let call = ToolCall {
             call_id: CallId::new("c"),
             provider_call_id: "p".to_owned(),
@@ -76,7 +80,6 @@ mod tests {
             arguments_json: "{}".to_owned(),
             arguments_invalid: false,
         };
-        let id = |n| ExchangeId::new(Uuid::from_u128(n));
         let tool = Tool {
             name: "look".to_owned(),
             description: String::new(),
@@ -118,6 +121,12 @@ mod tests {
             labels: BTreeMap::from([("k".to_owned(), "v".to_owned())]),
             created_at: Moment(1_000),
         };
+        (exchange, offered)
+    }
+
+    #[test]
+    fn an_exchange_goes_out_whole() {
+        let (exchange, offered) = calling();
         let out = to_pb(exchange, offered.clone(), ToolSet::default());
         assert_eq!((out.exchange_id, out.parent_exchange_id), (id(2).to_string(), id(1).to_string()));
         assert_eq!((out.continues_exchange_id.as_str(), out.continues_run_id.as_str()), ("", "r0"));

@@ -135,7 +135,12 @@ pub fn results_from_pb(results: pb::ToolResults, at: &Path<'_>, problems: &mut P
     Some(Results { results: results?, run_id: run_id?, on_disconnect: on_disconnect?, retry })
 }
 
-fn on_disconnect_from_pb(number: i32, at: &Path<'_>, problems: &mut Problems) -> Option<Option<OnDisconnect>> {
+/// What a broken connection does; absent when the caller does not say.
+pub(super) fn on_disconnect_from_pb(
+    number: i32,
+    at: &Path<'_>,
+    problems: &mut Problems,
+) -> Option<Option<OnDisconnect>> {
     match pb::OnDisconnect::try_from(number) {
         Ok(pb::OnDisconnect::Unspecified) => Some(None),
         Ok(pb::OnDisconnect::Cancel) => Some(Some(OnDisconnect::Cancel)),

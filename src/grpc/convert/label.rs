@@ -17,22 +17,33 @@ pub fn from_pb(
     at: &Path<'_>,
     problems: &mut Problems,
 ) -> Option<BTreeMap<String, String>> {
+    bounded(labels, "labels", MAX_VALUE, at, problems)
+}
+
+/// As many texts as there may be labels, with keys like theirs and values of a length of their own.
+pub(super) fn bounded(
+    texts: BTreeMap<String, String>,
+    word: &str,
+    max_value: usize,
+    at: &Path<'_>,
+    problems: &mut Problems,
+) -> Option<BTreeMap<String, String>> {
     let mut good = true;
-    if labels.len() > MAX_LABELS {
-        problems.add(at, format!("has {} labels: at most {MAX_LABELS} are taken", labels.len()));
+    if texts.len() > MAX_LABELS {
+        problems.add(at, format!("has {} {word}: at most {MAX_LABELS} are taken", texts.len()));
         return None;
     }
-    for (key, value) in &labels {
+    for (key, value) in &texts {
         if key.is_empty() || key.chars().count() > MAX_KEY {
             problems.add(&at.key(key), format!("has a key that is not 1 to {MAX_KEY} characters long"));
             good = false;
         }
-        if value.chars().count() > MAX_VALUE {
-            problems.add(&at.key(key), format!("has a value of more than {MAX_VALUE} characters"));
+        if value.chars().count() > max_value {
+            problems.add(&at.key(key), format!("has a value of more than {max_value} characters"));
             good = false;
         }
     }
-    good.then_some(labels)
+    good.then_some(texts)
 }
 
 #[cfg(test)]

@@ -319,7 +319,8 @@ pub fn calls_to_pb(calls: impl IntoIterator<Item = ToolCall>) -> Vec<pb::ToolCal
     calls.into_iter().map(call_to_pb).collect()
 }
 
-fn result_to_pb(result: ToolResult) -> pb::ToolResult {
+/// A result in an answer.
+pub fn result_to_pb(result: ToolResult) -> pb::ToolResult {
     pb::ToolResult {
         call_id: result.call_id.to_string(),
         parts: result.parts.into_iter().map(part_to_pb).collect(),

@@ -9,6 +9,7 @@ pub mod capture;
 pub mod catalog;
 pub mod continuation;
 pub mod contract;
+pub mod coordination;
 pub mod exchange;
 pub mod execution;
 pub mod fault;

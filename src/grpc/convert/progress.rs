@@ -33,7 +33,8 @@ fn event(event: Event) -> pb::Progress {
     pb::Progress { event: Some(event) }
 }
 
-fn delta_to_pb(delta: Delta) -> pb::Delta {
+/// More of the answer, bare.
+pub(super) fn delta_to_pb(delta: Delta) -> pb::Delta {
     let delta = match delta {
         Delta::Text(text) => pb::delta::Delta::Text(pb::TextDelta { text }),
         Delta::Reasoning(text) => pb::delta::Delta::Reasoning(pb::ReasoningDelta { text }),

@@ -184,9 +184,9 @@ pub(crate) mod tests {
         }
     }
 
-    #[test]
-    fn a_run_goes_out_with_the_state_that_it_has_now() {
-        let run = Run {
+    /// One that was interrupted, as its record does not know yet.
+    pub(crate) fn running() -> Run {
+        Run {
             id: RunId::new("r"),
             state: State::Running,
             captured: true,
@@ -204,7 +204,12 @@ pub(crate) mod tests {
             labels: BTreeMap::new(),
             created_at: Moment(1_000),
             updated_at: Moment(2_000),
-        };
+        }
+    }
+
+    #[test]
+    fn a_run_goes_out_with_the_state_that_it_has_now() {
+        let run = running();
         let out = to_pb(run, State::Interrupted, Vec::new());
         assert_eq!((out.state(), out.thread_id.as_str()), (pb::RunState::Interrupted, "t"));
         assert_eq!(out.error.map(|error| (error.code, error.reason)), Some((10, "RUN_INTERRUPTED".to_owned())));

@@ -78,18 +78,24 @@ pub fn point_from_pb(point: pb::ThreadPoint, at: &Path<'_>, problems: &mut Probl
     let thread_id = id::required(&point.thread_id, &at.field("thread_id"), problems);
     let expected = expected_from_pb(point.expected_head, &at.field("expected_head"), problems);
     let on_busy = on_busy_from_pb(point.on_busy, &at.field("on_busy"), problems);
-    let unanswered = match pb::UnansweredTools::try_from(point.unanswered_tools) {
-        Ok(pb::UnansweredTools::Unspecified | pb::UnansweredTools::Reject) => Some(Unanswered::Reject),
-        Ok(pb::UnansweredTools::Interrupt) => Some(Unanswered::Interrupt),
-        Ok(pb::UnansweredTools::Abandon) => Some(Unanswered::Abandon),
+    let unanswered = unanswered_from_pb(point.unanswered_tools, &at.field("unanswered_tools"), problems);
+    let unanswered = unanswered.map(Option::unwrap_or_default);
+    Some(Point { thread_id: thread_id?, expected: expected?, on_busy: on_busy?, unanswered: unanswered? })
+}
+
+/// What to do with a request while tool calls are unanswered; absent when the caller does not say.
+pub(super) fn unanswered_from_pb(number: i32, at: &Path<'_>, problems: &mut Problems) -> Option<Option<Unanswered>> {
+    match pb::UnansweredTools::try_from(number) {
+        Ok(pb::UnansweredTools::Unspecified) => Some(None),
+        Ok(pb::UnansweredTools::Reject) => Some(Some(Unanswered::Reject)),
+        Ok(pb::UnansweredTools::Interrupt) => Some(Some(Unanswered::Interrupt)),
+        Ok(pb::UnansweredTools::Abandon) => Some(Some(Unanswered::Abandon)),
         Err(_) => {
             let words = "UNANSWERED_TOOLS_REJECT, UNANSWERED_TOOLS_INTERRUPT, UNANSWERED_TOOLS_ABANDON or nothing";
-            let message = format!("has the unknown value {}: use {words}", point.unanswered_tools);
-            problems.add(&at.field("unanswered_tools"), message);
+            problems.add(at, format!("has the unknown value {number}: use {words}"));
             None
         }
-    };
-    Some(Point { thread_id: thread_id?, expected: expected?, on_busy: on_busy?, unanswered: unanswered? })
+    }
 }
 
 fn on_busy_from_pb(number: i32, at: &Path<'_>, problems: &mut Problems) -> Option<OnBusy> {

@@ -113,6 +113,17 @@ pub fn choice_from_pb(choice: pb::ToolChoice, at: &Path<'_>, problems: &mut Prob
     }
 }
 
+/// How freely tools may be called, in an answer; absent leaves it to the model.
+pub fn choice_to_pb(choice: ToolChoice) -> Option<pb::ToolChoice> {
+    let choice = match choice {
+        ToolChoice::Auto => return None,
+        ToolChoice::None => pb::tool_choice::Choice::None(pb::ToolChoiceNone {}),
+        ToolChoice::Required => pb::tool_choice::Choice::Required(pb::ToolChoiceRequired {}),
+        ToolChoice::Named(name) => pb::tool_choice::Choice::Named(pb::ToolChoiceNamed { name }),
+    };
+    Some(pb::ToolChoice { choice: Some(choice) })
+}
+
 /// A tool in an answer.
 pub fn to_pb(tool: Tool) -> pb::Tool {
     pb::Tool {

@@ -225,6 +225,127 @@ fn mutations_leave_out_their_request_id_only() {
     assert_ne!(delete("t", "q1"), delete("u", "q1"));
 }
 
+fn started() -> pb::CoordinationStart {
+    let request = Some(asked());
+    let initial = pb::InitialRequest { request, thread: None };
+    let from = Some(pb::coordination_start::From::InitialRequest(initial));
+    pb::CoordinationStart { from, ..pb::CoordinationStart::default() }
+}
+
+#[test]
+fn a_start_counts_by_what_is_agreed() {
+    let of = |change: fn(&mut pb::CoordinationStart)| {
+        let mut start = started();
+        change(&mut start);
+        coordination(&start)
+    };
+    let request_of = |start: &mut pb::CoordinationStart, change: fn(&mut pb::ExecutionRequest)| {
+        if let Some(pb::coordination_start::From::InitialRequest(initial)) = &mut start.from {
+            initial.request.iter_mut().for_each(change);
+        }
+    };
+    let same = of(|start| {
+        start.coordination_id.push('c');
+        start.deltas = true;
+    });
+    assert_eq!(same, coordination(&started()));
+    let mut named = started();
+    request_of(&mut named, |request| {
+        request.run_id.push('r');
+        request.labels.insert("a".to_owned(), "b".to_owned());
+        request.on_disconnect = 2;
+    });
+    assert_eq!(coordination(&named), coordination(&started()));
+    let mut other = started();
+    request_of(&mut other, |request| request.text.push('!'));
+
+    let changes: [fn(&mut pb::CoordinationStart); 9] = [
+        |start| start.from = None,
+        |start| start.additional_turns = 1,
+        |start| start.tool_round_limit = Some(16),
+        |start| start.deadline = Some(prost_types::Timestamp::default()),
+        |start| start.decision_timeout = Some(prost_types::Duration::default()),
+        |start| start.on_disconnect = 2,
+        |start| start.labels = BTreeMap::from([("a".to_owned(), "b".to_owned())]),
+        |start| start.ephemeral = true,
+        |start| start.omit_generation_history = true,
+    ];
+    let mut seen = vec![coordination(&started()), coordination(&other)];
+    seen.extend(changes.map(of));
+    let count = seen.len();
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), count);
+}
+
+#[test]
+fn an_initial_request_is_not_a_capture_and_counts_with_its_thread() {
+    let bare = pb::InitialRequest { request: Some(asked()), thread: None };
+    let named =
+        pb::InitialRequest { request: Some(pb::ExecutionRequest { run_id: "r".to_owned(), ..asked() }), thread: None };
+    let new = pb::initial_request::Thread::NewThread(pb::NewThread::default());
+    assert_eq!(initial(&bare), initial(&named));
+    assert_ne!(initial(&bare), initial(&pb::InitialRequest { thread: Some(new), ..bare.clone() }));
+    assert_ne!(initial(&bare), capture(&pb::CaptureRequest { thread: None, ..captured(asked()) }));
+}
+
+#[test]
+fn an_answer_counts_without_what_it_answers() {
+    use pb::next_action::Action;
+    let with = |request| pb::NextTurn {
+        input: Some(pb::next_turn::Input::Request(request)),
+        unanswered_tools: 0,
+        detach_thread: false,
+    };
+    let action = |decision_id: &str, action| {
+        next_action(&pb::NextAction { decision_id: decision_id.to_owned(), action: Some(action) })
+    };
+    let asks = |text: &str, run_id: &str| {
+        let (text, run_id) = (text.to_owned(), run_id.to_owned());
+        with(pb::ExecutionRequest { text, run_id, ..asked() })
+    };
+    assert_eq!(action("d1", Action::Turn(asks("a", "r1"))), action("", Action::Turn(asks("a", "r2"))));
+    assert_ne!(action("d1", Action::Turn(asks("a", "r1"))), action("d1", Action::Turn(asks("b", "r1"))));
+    assert_eq!(next_turn(&asks("a", "r1")), next_turn(&asks("a", "r2")));
+    assert_ne!(next_turn(&asks("a", "")), next_turn(&pb::NextTurn { detach_thread: true, ..asks("a", "") }));
+    assert_ne!(next_turn(&asks("a", "")), next_turn(&pb::NextTurn { unanswered_tools: 3, ..asks("a", "") }));
+    assert_ne!(next_turn(&asks("a", "")), action("", Action::Turn(asks("a", ""))));
+
+    let fail = |code| Action::Fail(pb::FailAction { code, ..pb::FailAction::default() });
+    assert_eq!(action("d1", fail(1)), action("d2", fail(1)));
+    assert_ne!(action("d1", fail(1)), action("d1", fail(2)));
+    assert_ne!(action("d1", fail(1)), action("d1", Action::Stop(pb::StopAction {})));
+
+    let batch = |batch_id: &str, text: &str| {
+        batch_results(&pb::BatchResults {
+            batch_id: batch_id.to_owned(),
+            results: answered(text).results,
+            run_id: String::new(),
+        })
+    };
+    assert_eq!(batch("b1", "42"), batch("b2", "42"));
+    assert_ne!(batch("b1", "42"), batch("b1", "43"));
+    let came = |generation_id: &str, code| {
+        let failure = pb::GenerationFailure { code, ..pb::GenerationFailure::default() };
+        let outcome = Some(pb::generated::Outcome::Failure(failure));
+        generated(&pb::Generated { generation_id: generation_id.to_owned(), outcome })
+    };
+    assert_eq!(came("g1", 14), came("g2", 14));
+    assert_ne!(came("g1", 14), came("g1", 13));
+}
+
+#[test]
+fn results_are_the_same_step_wherever_they_go_on() {
+    let further = pb::NextTurn {
+        input: Some(pb::next_turn::Input::ToolResults(pb::ToolResults { run_id: "r".to_owned(), ..answered("42") })),
+        ..pb::NextTurn::default()
+    };
+    assert_eq!(next_turn_step(&further), results(&answered("42")));
+    assert_ne!(next_turn_step(&further), next_turn(&further));
+    let asks = pb::NextTurn { input: Some(pb::next_turn::Input::Request(asked())), ..pb::NextTurn::default() };
+    assert_eq!(next_turn_step(&asks), next_turn(&asks));
+}
+
 #[test]
 fn the_form_stays_as_it_is() {
     // Runs on disk have fingerprints of this form: a change needs another version, and old runs then conflict with their repeats.

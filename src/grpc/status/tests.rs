@@ -151,3 +151,70 @@ fn answers_have_the_headers() {
     extensions.insert(id());
     assert_eq!(RequestId::of(&extensions), Some(&id()));
 }
+
+#[test]
+fn a_coordination_ends_with_the_status_of_what_ended_it() {
+    let of = |outcome: &Outcome| ended(outcome, Some(&id())).map(|status| received(&status));
+    assert!(of(&Outcome::Stopped).is_none() && of(&Outcome::Exhausted).is_none());
+    for (reason, code) in [
+        (Reason::Deadline, Code::DeadlineExceeded),
+        (Reason::RunCancelled, Code::Cancelled),
+        (Reason::ProviderUnavailable, Code::Unavailable),
+    ] {
+        let fault = Fault::new(reason, "m").with("run_id", "r-1").retry_after(10);
+        for outcome in [Outcome::Cancelled(fault.clone()), Outcome::Failed(Failure::Execution(fault.clone()))] {
+            let ended = of(&outcome).unwrap();
+            assert_eq!((ended.code(), ended.message()), (code, "m"));
+            let details = ended.get_error_details();
+            assert_eq!(details.error_info().unwrap().reason, reason.word());
+            assert!(details.retry_info().is_some());
+            assert_eq!(ended.metadata().get(RUN_ID_HEADER).unwrap(), "r-1");
+        }
+    }
+}
+
+fn by_caller(failure: CallerFailure) -> Status {
+    let status = ended(&Outcome::Failed(Failure::Caller(failure)), Some(&id())).unwrap();
+    assert!(trailers(&status) < 8 * 1024, "{}", trailers(&status));
+    received(&status)
+}
+
+#[test]
+fn a_callers_failure_has_the_callers_words() {
+    let failure = CallerFailure {
+        code: 14,
+        message: "nobody is there".to_owned(),
+        reason: "REVIEWER_UNAVAILABLE".to_owned(),
+        domain: "review.example".to_owned(),
+        metadata: BTreeMap::from([("run_id".to_owned(), "theirs".to_owned())]),
+        details_json: "{\"in\":\"ended only\"}".to_owned(),
+    };
+    let status = by_caller(failure.clone());
+    assert_eq!((status.code(), status.message()), (Code::Unavailable, "nobody is there"));
+    let info = status.get_error_details().error_info().cloned().unwrap();
+    assert_eq!((info.reason.as_str(), info.domain.as_str()), ("REVIEWER_UNAVAILABLE", "review.example"));
+    assert_eq!(info.metadata["run_id"], "theirs");
+    assert_eq!(status.get_error_details().request_info().unwrap().request_id, "q-1");
+    assert_eq!(status.metadata().get(REQUEST_ID_HEADER).unwrap(), "q-1");
+    assert!(status.metadata().get(RUN_ID_HEADER).is_none(), "the id is the caller's fact, not the run's");
+    for code in 1..=16 {
+        assert_eq!(by_caller(CallerFailure { code, ..failure.clone() }).code(), Code::from_i32(code));
+    }
+}
+
+#[test]
+fn a_callers_failure_is_cut_like_any_other() {
+    let facts = (0..64).map(|n| (format!("{n}{}", "k".repeat(60)), "語\r\n".repeat(340)));
+    let status = by_caller(CallerFailure {
+        code: 2,
+        message: "é".repeat(2_048),
+        reason: "R".repeat(63),
+        domain: "語".repeat(128),
+        metadata: facts.collect(),
+        details_json: String::new(),
+    });
+    assert!(status.message().starts_with("ééé") && status.message().ends_with(" [cut]"));
+    let info = status.get_error_details().error_info().cloned().unwrap();
+    assert!(!info.metadata.is_empty() && info.metadata.values().all(|fact| fact.len() <= MAX_FACT));
+    assert!(info.metadata.values().all(|fact| !fact.contains('\r')));
+}
