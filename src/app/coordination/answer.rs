@@ -57,7 +57,7 @@ impl App {
         if let Some(id) = &answer.id
             && pending != Some(id)
         {
-            return self.repeated(live, &now, id, &answer).await;
+            return self.answered_before(live, &now, id, &answer).await;
         }
         let Some(pending) = pending.cloned() else {
             return Err(out_of_order(&now));
@@ -101,7 +101,7 @@ impl App {
     }
 
     /// An answer to something that is not pending: the one that was given before, or another one.
-    async fn repeated(
+    async fn answered_before(
         &self,
         live: &Live,
         now: &Coordination,
@@ -160,7 +160,7 @@ impl App {
             run_id: next.run_id,
             assigned: None,
             fingerprint: next.fingerprint,
-            step: next.fingerprint,
+            step: next.step,
             base,
             input: next.input,
             capture: true,

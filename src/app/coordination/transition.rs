@@ -8,7 +8,7 @@ use crate::domain::coordination::{Coordination, Decision, Frame, PendingId, Stat
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{CoordinationId, RunId};
 use crate::domain::run::{Run, State as RunState};
-use crate::store::ledger::{Changes, Lost, Token};
+use crate::store::ledger::{Changes, Lost};
 
 use super::super::replay::interrupted;
 use super::super::{App, Caller, store_fault};

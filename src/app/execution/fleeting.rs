@@ -63,7 +63,7 @@ impl App {
                 None => None,
             },
         };
-        let plan = self.fleeting_plan(namespace, &turn, parent.as_ref()).await?;
+        let plan = self.fleeting_plan(&turn, parent.as_ref())?;
         self.engine.ready(&plan, caller.credential.as_ref())?;
         let history = self.fleeting_history(namespace, &before).await?;
         let run = self.fleeting_run(&turn, &before, parent.as_ref());
@@ -81,12 +81,7 @@ impl App {
         Ok(watcher)
     }
 
-    async fn fleeting_plan(
-        &self,
-        namespace: &Namespace,
-        turn: &Turn,
-        parent: Option<&Detailed>,
-    ) -> Result<Plan, Fault> {
+    fn fleeting_plan(&self, turn: &Turn, parent: Option<&Detailed>) -> Result<Plan, Fault> {
         let offer = |parent: &Detailed| Offer { offered: parent.offered.clone(), standing: parent.standing.clone() };
         let mut plan = match (&turn.input, parent) {
             (Input::Results(results), Some(parent)) if !parent.exchange.settings.is_empty() => {
