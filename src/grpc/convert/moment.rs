@@ -29,7 +29,7 @@ pub fn optional_from_pb(time: Option<Timestamp>, at: &Path<'_>, problems: &mut P
 
 /// A length of time of a request, in milliseconds; what is left of one counts as one.
 pub fn duration_from_pb(length: Duration, at: &Path<'_>, problems: &mut Problems) -> Option<u64> {
-    let part = u64::from(length.nanos.unsigned_abs() % NANOS_OF_MILLI != 0);
+    let part = u64::from(!length.nanos.unsigned_abs().is_multiple_of(NANOS_OF_MILLI));
     let milliseconds = whole_milliseconds(length.seconds, length.nanos);
     if milliseconds.is_none() {
         problems.add(at, "must not be negative, and have `nanos` of 0 to 999,999,999");

@@ -91,7 +91,6 @@ enum Began {
 }
 
 /// A thread to put an initial request on.
-#[expect(clippy::large_enum_variant, reason = "made once a start, and taken apart at once")]
 enum Put {
     Existing(Point),
     New(NewThread),
