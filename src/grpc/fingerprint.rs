@@ -131,10 +131,10 @@ pub fn coordination(start: &pb::CoordinationStart) -> Hash {
         coordination_id: String::new(),
         tool_round_limit: start.tool_round_limit,
         deltas: false,
-        deadline: start.deadline,
+        deadline: None,
         decision_timeout: start.decision_timeout,
-        on_disconnect: start.on_disconnect,
-        labels: start.labels.clone(),
+        on_disconnect: 0,
+        labels: Default::default(),
         ephemeral: start.ephemeral,
         omit_generation_history: start.omit_generation_history,
     };

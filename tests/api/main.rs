@@ -14,6 +14,7 @@ mod support;
 
 mod capture;
 mod catalog;
+mod coordinate;
 mod ends;
 mod errors;
 mod heads;

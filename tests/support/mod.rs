@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each binary uses the part that it needs")]
 
 pub(crate) mod ask;
+pub(crate) mod coordinate;
 pub(crate) mod provider;
 pub(crate) mod refused;
 pub(crate) mod server;

@@ -48,7 +48,7 @@ impl App {
                     .with("fingerprint", start.fingerprint)
                     .with("stored_fingerprint", now.fingerprint));
             }
-            return Ok(self.open(caller, live, 0, start.terms.deltas, true));
+            return self.open(caller, live, 0, start.terms.deltas, true);
         }
         if start.terms.deadline.is_some_and(|at| at <= self.clock.now()) {
             return Err(Fault::field("start.deadline", "has passed: give a later one, or none"));
@@ -73,12 +73,12 @@ impl App {
             From::Initial(turn) => {
                 let turn = Turn { stream: deltas, ..*turn };
                 self.launch(caller, &live, turn, Claim::Initial(opening), turnstile).await?;
-                return Ok(self.open(caller, live, 0, deltas, false));
+                return self.open(caller, live, 0, deltas, false);
             }
         };
         self.begin_at(&live, &opening, at).await?;
         drop(turnstile);
-        Ok(self.open(caller, live, 0, deltas, false))
+        self.open(caller, live, 0, deltas, false)
     }
 
     async fn begin_at(&self, live: &Live, opening: &Opening, exchange: ExchangeId) -> Result<(), Fault> {
@@ -97,7 +97,7 @@ impl App {
     ) -> Result<(Stream, Voice), Fault> {
         let live = self.live(caller, &attach.id).await?;
         let deltas = attach.deltas.unwrap_or(self.there(&live)?.terms.deltas);
-        Ok(self.open(caller, live, attach.after_sequence, deltas, true))
+        self.open(caller, live, attach.after_sequence, deltas, true)
     }
 
     fn open(
@@ -107,7 +107,7 @@ impl App {
         after: u64,
         deltas: bool,
         attached: bool,
-    ) -> (Stream, Voice) {
+    ) -> Result<(Stream, Voice), Fault> {
         Stream::open(Arc::clone(self), caller.clone(), live, after, deltas, attached)
     }
 

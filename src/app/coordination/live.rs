@@ -2,13 +2,14 @@
 //! know who asks or what a frame says.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::coordination::{Coordination, Frame, PendingId, State};
-use crate::domain::fault::Fault;
+use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{CallId, CoordinationId, ExchangeId, Hash, Namespace, RunId};
 use crate::domain::message::Message;
 use crate::domain::run::{OnDisconnect, Run};
@@ -30,6 +31,16 @@ type Key = (Namespace, CoordinationId);
 #[derive(Default)]
 pub(in crate::app) struct Lives {
     lives: Mutex<HashMap<Key, Weak<Live>>>,
+    streams: Arc<AtomicUsize>,
+}
+
+/// Counts one attached stream until it is dropped.
+pub(super) struct Place(Arc<AtomicUsize>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 impl Lives {
@@ -47,6 +58,19 @@ impl Lives {
         let live = Arc::new(Live::new(namespace.clone(), id.clone(), false));
         lives.insert(key, Arc::downgrade(&live));
         live
+    }
+
+    /// Room for one more stream.
+    pub(super) fn stream(&self, max: usize) -> Result<Place, Fault> {
+        let place = Place(Arc::clone(&self.streams));
+        if self.streams.fetch_add(1, Ordering::AcqRel) < max {
+            return Ok(place);
+        }
+        let message = format!("{max} streams of coordinations are attached, which is the limit: wait a moment");
+        Err(Fault::new(Reason::LimitExceeded, message)
+            .with("limit", "max_coordination_streams")
+            .with("max", max)
+            .retry_after(1_000))
     }
 
     /// The one of an id, if it is at work or a stream is attached.

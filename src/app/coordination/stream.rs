@@ -18,7 +18,7 @@ use crate::engine::backend::Delta;
 use super::super::flight::{Event as Flown, Flight, Watcher};
 use super::super::{App, Caller};
 use super::ask::{Answer, Said};
-use super::live::{Live, Next, Recent};
+use super::live::{Live, Next, Place, Recent};
 use super::told::{Accepted, DetachReason, Told, What};
 
 /// Rejections and repetitions that wait to be told. A client that does not read them says nothing more.
@@ -50,7 +50,7 @@ pub struct Stream {
     deltas: bool,
     /// What is told first.
     first: Option<Told>,
-    /// What is pending, told again under its number.
+    /// What is pending, or how it ended, told again under its number.
     again: Option<u64>,
     /// The pieces of the answer of the turn at work.
     pieces: Option<Watcher>,
@@ -66,6 +66,8 @@ pub struct Stream {
     left: bool,
     over: bool,
     last_told: Instant,
+    /// Counts the stream until it is gone.
+    _place: Place,
 }
 
 /// Takes what one client says.
@@ -87,7 +89,8 @@ impl Stream {
         after: u64,
         deltas: bool,
         attached: bool,
-    ) -> (Self, Voice) {
+    ) -> Result<(Self, Voice), Fault> {
+        let place = app.coordinations.stream(app.limits().max_coordination_streams)?;
         let number = live.attach();
         let (aside, asides) = mpsc::channel(SIDE);
         let (close, closing) = watch::channel(Closing::Open);
@@ -96,8 +99,11 @@ impl Stream {
             let sequence = u64::from(!attached);
             Told { sequence, what: What::Started { attached, now: Box::new(now) } }
         });
-        let pending = live.now().and_then(|now| now.state.pending_id().and_then(|id| id.sequence()));
-        let again = pending.filter(|sequence| attached && *sequence <= after);
+        let asks = live.now().and_then(|now| match now.state.end() {
+            Some(_) => Some(now.last_sequence),
+            None => now.state.pending_id().and_then(|id| id.sequence()),
+        });
+        let again = asks.filter(|sequence| attached && *sequence <= after);
         let cursor = Arc::new(AtomicU64::new(after));
         let voice = Voice {
             app: Arc::clone(&app),
@@ -127,8 +133,9 @@ impl Stream {
             left: false,
             over: false,
             last_told: Instant::now(),
+            _place: place,
         };
-        (stream, voice)
+        Ok((stream, voice))
     }
 
     /// What is told next; absent when the last frame was told.
@@ -142,7 +149,11 @@ impl Stream {
         let told = self.find().await;
         self.last_told = Instant::now();
         match &told {
-            Ok(Told { what: What::Ended(_) | What::Detached { .. }, .. }) | Err(_) => self.over = true,
+            Ok(Told { what: What::Ended(_), .. }) | Err(_) => {
+                self.over = true;
+                self.live.detach(self.number);
+            }
+            Ok(Told { what: What::Detached { .. }, .. }) => self.over = true,
             Ok(Told { what: What::DecisionNeeded(needed), .. }) => self.live.delivers(&needed.id),
             Ok(_) => {}
         }
@@ -224,7 +235,7 @@ impl Stream {
         Ok(Told { sequence: 0, what: What::Detached { reason, now } })
     }
 
-    /// What was pending when the stream came, where the client says that it has seen it already.
+    /// What was pending when the stream came, or its end, where the client says that it has seen it already.
     async fn told_again(&mut self) -> Result<Option<Told>, Fault> {
         let Some(sequence) = self.again.take() else {
             return Ok(None);

@@ -38,7 +38,7 @@ async fn an_answer_comes_with_its_observation_and_the_pieces_add_up_to_it() {
     assert_eq!(answer.responder.backend_id, "demo");
     assert_eq!(answer.usage.completeness, Completeness::Complete);
     let [observation] = executed.observations.as_slice() else { panic!("one attempt") };
-    let body = engine.outbound(&plan, &history, true).unwrap().body;
+    let body = engine.outbound(&plan, history.clone(), true).unwrap().body;
     assert_eq!(observation.request_hash, Some(Hash::of(&body)));
     assert_eq!(observation.request_bytes, body.len() as u64);
     assert_eq!((observation.number, observation.kind, observation.succeeded), (1, AttemptKind::First, true));

@@ -247,6 +247,9 @@ fn a_start_counts_by_what_is_agreed() {
     let same = of(|start| {
         start.coordination_id.push('c');
         start.deltas = true;
+        start.deadline = Some(prost_types::Timestamp::default());
+        start.on_disconnect = 2;
+        start.labels = BTreeMap::from([("a".to_owned(), "b".to_owned())]);
     });
     assert_eq!(same, coordination(&started()));
     let mut named = started();
@@ -259,14 +262,11 @@ fn a_start_counts_by_what_is_agreed() {
     let mut other = started();
     request_of(&mut other, |request| request.text.push('!'));
 
-    let changes: [fn(&mut pb::CoordinationStart); 9] = [
+    let changes: [fn(&mut pb::CoordinationStart); 6] = [
         |start| start.from = None,
         |start| start.additional_turns = 1,
         |start| start.tool_round_limit = Some(16),
-        |start| start.deadline = Some(prost_types::Timestamp::default()),
         |start| start.decision_timeout = Some(prost_types::Duration::default()),
-        |start| start.on_disconnect = 2,
-        |start| start.labels = BTreeMap::from([("a".to_owned(), "b".to_owned())]),
         |start| start.ephemeral = true,
         |start| start.omit_generation_history = true,
     ];
