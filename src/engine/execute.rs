@@ -147,7 +147,7 @@ impl Engine {
         let reply = reply?;
         // Correcting an answer that fails its contract would start here: a further call of another kind, then this again.
         let usage = Usage::sum(observations.iter().map(|observation| &observation.usage));
-        let answer = answer(reply, usage, plan, &stand.description, self.ids.as_ref());
+        let answer = answer(reply, usage, plan, &stand.description, &self.schemas, self.ids.as_ref());
         answer.warnings.iter().for_each(|warning| events.warning(warning));
         Ok(answer)
     }
