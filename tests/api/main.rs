@@ -12,23 +12,22 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+pub(crate) use support::{look, raw, stub};
+
 mod capture;
 mod catalog;
 mod ends;
 mod errors;
 mod heads;
 mod lists;
-mod look;
 mod pending;
 mod probe;
 mod providers;
-mod raw;
 mod record;
 mod repeats;
 mod runs;
 mod store;
 mod streams;
-mod stub;
 mod threads;
 mod tools;
 mod unimplemented;

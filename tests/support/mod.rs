@@ -2,9 +2,13 @@
 #![allow(dead_code, reason = "each binary uses the part that it needs")]
 
 pub(crate) mod ask;
+pub(crate) mod look;
+pub(crate) mod program;
 pub(crate) mod provider;
+pub(crate) mod raw;
 pub(crate) mod refused;
 pub(crate) mod server;
+pub(crate) mod stub;
 
 use std::future::Future;
 use std::time::Duration;
