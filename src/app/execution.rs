@@ -60,8 +60,10 @@ impl App {
             Entered::Follow(flight) if turn.companion.is_some() => {
                 Err(conflict(&run_id, turn.fingerprint, flight.fingerprint))
             }
-            Entered::Follow(flight) if flight.fingerprint == turn.fingerprint => Ok(flight.watch(true)),
-            Entered::Follow(flight) => self.beside(&caller.namespace, &turn, calling, &flight).await,
+            Entered::Follow(flight) if flight.fingerprint == turn.fingerprint => {
+                Ok(flight.watch(true, caller.deadline))
+            }
+            Entered::Follow(flight) => self.beside(&caller, &turn, calling, &flight).await,
             Entered::Full => {
                 let message = format!("{} runs are at work, which is the limit: wait a moment", self.limits.max_runs);
                 Err(Fault::new(Reason::LimitExceeded, message)
@@ -70,7 +72,7 @@ impl App {
                     .retry_after(1_000))
             }
             Entered::Lead(flight) => {
-                let watcher = flight.watch(false);
+                let watcher = flight.watch(false, caller.deadline);
                 let landing = Landing { app: Arc::clone(self), flight: Arc::clone(&flight), key, result: None };
                 // Joined by `Flights::landed`, which the drain waits for.
                 let span = tracing::info_span!("run", %run_id, namespace = %caller.namespace);
@@ -89,18 +91,19 @@ impl App {
     /// for what comes of the run, or the results of another step, which is over.
     async fn beside(
         &self,
-        namespace: &Namespace,
+        caller: &Caller,
         turn: &Turn,
         calling: Option<ExchangeId>,
         flight: &Arc<Flight>,
     ) -> Result<Watcher, Fault> {
+        let namespace = &caller.namespace;
         let Some((run, token)) = self.ledger.run(namespace, &flight.run_id).await.map_err(store_fault)? else {
             return Err(conflict(&flight.run_id, turn.fingerprint, flight.fingerprint));
         };
         let Some(calling) = calling else {
             let is_first_request = run.fingerprint == turn.fingerprint;
             return if is_first_request {
-                Ok(flight.watch(true))
+                Ok(flight.watch(true, caller.deadline))
             } else {
                 Err(conflict(&run.id, turn.fingerprint, run.fingerprint))
             };
@@ -114,7 +117,7 @@ impl App {
                     tokio_util::sync::CancellationToken::new(),
                 );
                 landed.land(Ok(*outcome));
-                Ok(landed.watch(false))
+                Ok(landed.watch(false, None))
             }
             Stored::Open(..) | Stored::Nothing => Err(conflict(&flight.run_id, turn.fingerprint, flight.fingerprint)),
         }
@@ -274,7 +277,7 @@ impl App {
             stream: turn.stream,
             credential: caller.credential.clone(),
             first_number: u32::try_from(claimed.run.observations.len()).unwrap_or(u32::MAX),
-            deadline: None,
+            deadline: Some(flight.until()),
             cancel: Some(flight.cancel.clone()),
         };
         let mut teller = Teller { flight: flight.as_ref(), companion: turn.companion.as_deref() };

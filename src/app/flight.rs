@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::fault::{Fault, Reason};
@@ -54,6 +55,8 @@ pub struct Flight<T = Outcome> {
     interrupt: CancellationToken,
     feed: Mutex<Feed<T>>,
     changed: watch::Sender<()>,
+    /// When the last of its watchers stops waiting; absent while one has all the time in the world, or the run finishes without any.
+    until: watch::Sender<Option<Instant>>,
 }
 
 struct Feed<T> {
@@ -83,7 +86,14 @@ impl<T> Flight<T> {
             interrupt,
             feed: Mutex::new(Feed { events: Vec::new(), landed: None }),
             changed: watch::Sender::new(()),
+            // The first watcher puts it off.
+            until: watch::Sender::new((on_disconnect == OnDisconnect::Cancel).then(Instant::now)),
         })
+    }
+
+    /// When the last of its watchers stops waiting, as far as is known.
+    pub fn until(&self) -> watch::Receiver<Option<Instant>> {
+        self.until.subscribe()
     }
 
     /// Why the run ended, when all that is known is that it was told to: by its callers, or with the server.
@@ -114,9 +124,10 @@ impl<T> Flight<T> {
         self.changed.send_replace(());
     }
 
-    /// A watcher from the start of the flight.
-    pub fn watch(self: &Arc<Self>, attached: bool) -> Watcher<T> {
+    /// A watcher from the start of the flight, which stops waiting at a deadline of its own.
+    pub fn watch(self: &Arc<Self>, attached: bool, deadline: Option<Instant>) -> Watcher<T> {
         self.watchers.fetch_add(1, Ordering::AcqRel);
+        self.until.send_modify(|until| *until = until.zip(deadline).map(|(until, deadline)| until.max(deadline)));
         Watcher { flight: Arc::clone(self), attached, event: 0, told: None, changed: self.changed.subscribe() }
     }
 }
@@ -397,14 +408,14 @@ mod tests {
     #[tokio::test]
     async fn a_watcher_gets_each_byte_once_however_deltas_were_joined() {
         let flight = flight(OnDisconnect::Cancel);
-        let mut early = flight.watch(false);
+        let mut early = flight.watch(false, None);
         flight.tell(Event::Claimed);
         flight.tell(text("a"));
         assert_eq!(early.next().await, Some(Event::Claimed));
         assert_eq!(early.next().await, Some(text("a")));
         flight.tell(text("b"));
         flight.tell(text("c"));
-        let mut late = flight.watch(true);
+        let mut late = flight.watch(true, None);
         flight.land(Err(Fault::new(Reason::Internal, "x")));
         assert_eq!(early.next().await, Some(text("bc")));
         assert_eq!(early.next().await, None);
@@ -417,7 +428,7 @@ mod tests {
     async fn what_is_joined_to_an_empty_piece_is_told_from_its_first_byte() {
         // A call's name comes in a piece without arguments; the first byte of what followed was lost.
         let flight = flight(OnDisconnect::Cancel);
-        let mut watcher = flight.watch(false);
+        let mut watcher = flight.watch(false, None);
         let call = |name: Option<&str>, arguments: &str| {
             Event::Delta(Delta::ToolCall {
                 index: 0,
@@ -434,12 +445,12 @@ mod tests {
     #[tokio::test]
     async fn the_last_watcher_that_goes_cancels_unless_the_run_said_finish() {
         let (cancel, finish) = (flight(OnDisconnect::Cancel), flight(OnDisconnect::Finish));
-        let (first, second) = (cancel.watch(false), cancel.watch(true));
+        let (first, second) = (cancel.watch(false, None), cancel.watch(true, None));
         drop(first);
         assert!(!cancel.cancel.is_cancelled());
         drop(second);
         assert!(cancel.cancel.is_cancelled());
-        drop(finish.watch(false));
+        drop(finish.watch(false, None));
         assert!(!finish.cancel.is_cancelled());
     }
 
@@ -451,5 +462,19 @@ mod tests {
         assert_eq!(flights.occupy(&namespace, &thread, &RunId::new("b")).err(), Some(RunId::new("a")));
         drop(first);
         assert!(flights.occupy(&namespace, &thread, &RunId::new("b")).is_ok());
+    }
+
+    #[tokio::test]
+    async fn the_last_deadline_counts_and_finishing_has_none() {
+        let (cancel, finish) = (flight(OnDisconnect::Cancel), flight(OnDisconnect::Finish));
+        let soon = Instant::now() + std::time::Duration::from_secs(1);
+        let later = soon + std::time::Duration::from_secs(1);
+        let watchers = [cancel.watch(false, Some(later)), cancel.watch(true, Some(soon))];
+        assert_eq!(*cancel.until().borrow(), Some(later));
+        let endless = cancel.watch(true, None);
+        assert_eq!(*cancel.until().borrow(), None);
+        let _finishing = finish.watch(false, Some(soon));
+        assert_eq!(*finish.until().borrow(), None);
+        drop((watchers, endless));
     }
 }

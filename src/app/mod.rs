@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use secrecy::SecretString;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::fault::{Fault, Reason};
@@ -40,12 +41,14 @@ pub struct Caller {
     pub namespace: Namespace,
     /// The caller's own provider credential, for this call only.
     pub credential: Option<SecretString>,
+    /// When the caller stops waiting for this call.
+    pub deadline: Option<Instant>,
 }
 
 impl Caller {
-    /// Somebody in a namespace, without a provider credential.
+    /// Somebody in a namespace, without a provider credential and with all the time in the world.
     pub fn new(namespace: Namespace) -> Self {
-        Self { namespace, credential: None }
+        Self { namespace, credential: None, deadline: None }
     }
 }
 

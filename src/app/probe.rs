@@ -74,7 +74,7 @@ impl App {
         let parent = Parent { place: resolved.place, exchange };
         let history = self.history_of(&caller.namespace, &parent).await?;
         let flight = Flight::new(self.new_run_id(), Hash::of(b"probe"), OnDisconnect::Cancel, self.flights.interrupt());
-        let watcher = flight.watch(false);
+        let watcher = flight.watch(false, caller.deadline);
         let task = ProbeTask { plan, history, from: parent.exchange.id, stream: probe.stream };
         let landing = Landing { app: Arc::clone(self), flight, _probing: self.flights.probing() };
         // Joined by `Flights::landed`, which the drain waits for.
@@ -124,7 +124,7 @@ impl App {
             stream,
             credential: caller.credential.clone(),
             first_number: 0,
-            deadline: None,
+            deadline: Some(flight.until()),
             cancel: Some(flight.cancel.clone()),
         };
         let executed = self.engine.execute(&plan, &permit, execution, &mut Teller { flight, companion: None }).await;

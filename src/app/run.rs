@@ -114,7 +114,7 @@ impl App {
     pub async fn cancel_run(&self, caller: &Caller, id: &RunId) -> Result<RunState, Fault> {
         let namespace = &caller.namespace;
         if let Some(flight) = self.flights.find(namespace, id) {
-            let mut watcher = flight.watch(true);
+            let mut watcher = flight.watch(true, None);
             flight.cancel.cancel();
             // Whether it was cancelled or completed first, its end is on record now.
             drop(watcher.outcome().await);

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::backend::{Description, Reply};
+use super::contract::Schemas;
 use super::resolve::Plan;
 use crate::domain::exchange::Responder;
 use crate::domain::id::CallId;
@@ -32,26 +33,42 @@ pub struct Answer {
 }
 
 /// Makes an answer of a reply. `usage` is that of all attempts.
-pub(crate) fn answer(reply: Reply, usage: Usage, plan: &Plan, description: &Description, ids: &dyn Ids) -> Answer {
+pub(crate) fn answer(
+    reply: Reply,
+    usage: Usage,
+    plan: &Plan,
+    description: &Description,
+    schemas: &Schemas,
+    ids: &dyn Ids,
+) -> Answer {
     let mut warnings = reply.warnings;
     let mut assistant = Message { role: Role::Assistant, parts: reply.parts };
     assistant.parts.retain(|part| !is_nothing(part));
     for part in &mut assistant.parts {
         if let Kind::ToolCall(call) = &mut part.kind {
-            adopt(call, ids);
-            if plan.offer.offered.find(&call.name).is_none() {
+            let arguments = adopt(call, ids);
+            let tool = plan.offer.offered.find(&call.name);
+            if tool.is_none() {
                 let text = format!(
                     "call `{}` names a tool that was not offered; it is kept as the model made it",
                     call.call_id
                 );
                 warnings.push(Warning { code: "unknown_tool_called".to_owned(), message: text });
             }
-            if call.arguments_invalid {
+            if arguments.is_none() {
                 let text = format!(
                     "the arguments of call `{}` are not a JSON object; they are kept as the model wrote them",
                     call.call_id
                 );
                 warnings.push(Warning { code: "tool_arguments_invalid".to_owned(), message: text });
+            }
+            // A string that looks like JSON is still a string; only the schema can say otherwise, and it is said, not mended.
+            if let Some(wrong) = tool.zip(arguments).and_then(|(tool, arguments)| schemas.mismatch(tool, &arguments)) {
+                let text = format!(
+                    "the arguments of call `{}` do not fit the input schema of `{}`, at `{}`: {}; they are kept as the model wrote them",
+                    call.call_id, call.name, wrong.instance_path, wrong.message
+                );
+                warnings.push(Warning { code: "tool_arguments_mismatch".to_owned(), message: text });
             }
         }
     }
@@ -78,13 +95,15 @@ fn is_nothing(part: &Part) -> bool {
 }
 
 /// Gives a call our id, and says whether its arguments are what arguments must be: a JSON object. Nothing said is the empty object, as
-/// providers write it for tools without parameters; anything else stays as the model wrote it.
-fn adopt(call: &mut ToolCall, ids: &dyn Ids) {
+/// providers write it for tools without parameters; anything else stays as the model wrote it. Gives the arguments where they are an object.
+fn adopt(call: &mut ToolCall, ids: &dyn Ids) -> Option<Value> {
     call.call_id = CallId::new(format!("call_{}", ids.uuid().as_simple()));
     if call.arguments_json.trim().is_empty() {
         call.arguments_json = "{}".to_owned();
     }
-    call.arguments_invalid = serde_json::from_str::<Map<String, Value>>(&call.arguments_json).is_err();
+    let arguments = serde_json::from_str::<Map<String, Value>>(&call.arguments_json).ok();
+    call.arguments_invalid = arguments.is_none();
+    arguments.map(Value::Object)
 }
 
 /// That calls are there is a surer sign than a provider's word for why it stopped.

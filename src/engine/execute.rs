@@ -2,8 +2,10 @@
 //! or what becomes of the answer.
 
 use std::future::pending;
+use std::time::Duration;
 
 use secrecy::SecretString;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -33,8 +35,9 @@ pub struct Execution {
     pub credential: Option<SecretString>,
     /// How many attempts the run made before this execution.
     pub first_number: u32,
-    /// When the caller stops waiting. The call ends then, and no wait goes beyond it.
-    pub deadline: Option<Instant>,
+    /// When the last of those who wait stops waiting, which others who join may put off; no wait for another attempt goes beyond it. It does
+    /// not end an attempt: that is `cancel`, when they have gone.
+    pub deadline: Option<watch::Receiver<Option<Instant>>>,
     /// Ends the call, which still gives its observations; dropping the future ends it without.
     pub cancel: Option<CancellationToken>,
 }
@@ -61,8 +64,6 @@ pub struct Executed {
 /// Why an attempt brought no reply.
 enum Ended {
     Failed(Box<Failure>),
-    /// The caller's deadline passed.
-    Deadline,
     Cancelled,
 }
 
@@ -70,7 +71,6 @@ impl Ended {
     fn reason(&self) -> Reason {
         match self {
             Self::Failed(failure) => failure.reason(),
-            Self::Deadline => Reason::Deadline,
             Self::Cancelled => Reason::RunCancelled,
         }
     }
@@ -158,7 +158,7 @@ impl Engine {
         let reply = reply?;
         // Correcting an answer that fails its contract would start here: a further call of another kind, then this again.
         let usage = Usage::sum(observations.iter().map(|observation| &observation.usage));
-        let answer = answer(reply, usage, plan, &stand.description, self.ids.as_ref());
+        let answer = answer(reply, usage, plan, &stand.description, &self.schemas, self.ids.as_ref());
         answer.warnings.iter().for_each(|warning| events.warning(warning));
         Ok(answer)
     }
@@ -180,7 +180,7 @@ impl Attempts<'_> {
             let Ended::Failed(failure) = &ended else {
                 return Err(self.fault(&ended, made, delivered));
             };
-            let standing = Standing { made, delivered, left: self.ends().saturating_duration_since(Instant::now()) };
+            let standing = Standing { made, delivered, left: self.left() };
             let Some(pause) = wait(&self.stand.limits.retry, failure, standing, &mut jitter) else {
                 return Err(self.fault(&ended, made, delivered));
             };
@@ -198,9 +198,10 @@ impl Attempts<'_> {
         }
     }
 
-    /// The end of all waiting: the total time, or the caller's deadline.
-    fn ends(&self) -> Instant {
-        self.call.deadline.map_or(self.until, |deadline| deadline.min(self.until))
+    /// How long another attempt may be waited for: until the total time is over, or the deadline as it is known now.
+    fn left(&self) -> Duration {
+        let deadline = self.call.deadline.as_ref().and_then(|deadline| *deadline.borrow());
+        deadline.map_or(self.until, |deadline| deadline.min(self.until)).saturating_duration_since(Instant::now())
     }
 
     /// One attempt, observed; and whether a piece of it reached the caller.
@@ -212,14 +213,12 @@ impl Attempts<'_> {
         let mut relay =
             Relay { events, stream: self.call.stream, started: Instant::now(), first_byte_ms: None, delivered: false };
         let credential = self.call.credential.as_ref();
-        let ends = self.ends();
         // An answer that is whole counts, even where the caller has just gone.
         let reply = tokio::select! {
             biased;
-            sent = timeout_at(ends, self.stand.backend.send(self.outbound, credential, &mut relay)) => match sent {
+            sent = timeout_at(self.until, self.stand.backend.send(self.outbound, credential, &mut relay)) => match sent {
                 Ok(Ok(reply)) => Ok(reply),
                 Ok(Err(failure)) => Err(Ended::Failed(Box::new(failure))),
-                Err(_) if self.call.deadline == Some(ends) => Err(Ended::Deadline),
                 Err(_) => Err(Ended::Failed(Box::new(self.out_of_time()))),
             },
             () = cancelled(self.call.cancel.as_ref()) => Err(Ended::Cancelled),
@@ -274,11 +273,6 @@ impl Attempts<'_> {
         let backend_id = &self.plan.backend_id;
         let fault = match ended {
             Ended::Failed(failure) => failure.fault(backend_id),
-            Ended::Deadline => {
-                let text =
-                    format!("the deadline passed before backend `{backend_id}` gave a whole answer; allow more time");
-                Fault::new(Reason::Deadline, text).with("backend_id", backend_id)
-            }
             Ended::Cancelled => {
                 Fault::new(Reason::RunCancelled, "the run was cancelled before there was a whole answer")
                     .with("backend_id", backend_id)

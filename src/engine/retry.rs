@@ -2,8 +2,9 @@
 //!
 //! | failure | again? |
 //! | --- | --- |
-//! | provider failed or unreachable, rate limit, no connection or first byte in time, answer not whole | yes |
-//! | anything else: credential, refused request, overflow, silence in mid-answer, total time, unsupported | no |
+//! | provider failed or unreachable, rate limit, no connection in time, answer not whole | yes |
+//! | no first byte in time, silence in mid-answer, total time | no: the provider may be at work on it, and would be paid twice |
+//! | anything else: credential, refused request, overflow, unsupported | no |
 //! | any, after a piece of the answer was delivered to the caller | no: pieces cannot be taken back |
 //! | any, where the provider asks for a longer wait than is configured or left | no: the caller is told the delay |
 
@@ -41,12 +42,12 @@ fn transient(kind: &FailureKind) -> bool {
         FailureKind::Unavailable
         | FailureKind::RateLimited
         | FailureKind::BadAnswer
-        | FailureKind::Timeout(Timeout::Connect | Timeout::FirstByte) => true,
+        | FailureKind::Timeout(Timeout::Connect) => true,
         FailureKind::CredentialMissing
         | FailureKind::CredentialRefused(_)
         | FailureKind::Refused
         | FailureKind::ContextOverflow
-        | FailureKind::Timeout(Timeout::Idle | Timeout::Total)
+        | FailureKind::Timeout(Timeout::FirstByte | Timeout::Idle | Timeout::Total)
         | FailureKind::Unsupported(_) => false,
     }
 }
@@ -102,7 +103,6 @@ mod tests {
             FailureKind::RateLimited,
             FailureKind::BadAnswer,
             FailureKind::Timeout(Timeout::Connect),
-            FailureKind::Timeout(Timeout::FirstByte),
         ] {
             assert!(waits(kind, None, fresh(1)).is_some());
         }
@@ -111,6 +111,7 @@ mod tests {
             FailureKind::CredentialRefused(CredentialSource::Server),
             FailureKind::Refused,
             FailureKind::ContextOverflow,
+            FailureKind::Timeout(Timeout::FirstByte),
             FailureKind::Timeout(Timeout::Idle),
             FailureKind::Timeout(Timeout::Total),
             FailureKind::Unsupported("x".to_owned()),

@@ -19,7 +19,6 @@ pub(super) struct Call {
     pub caller: Caller,
     /// Names it in answers, errors and logs.
     pub request_id: Option<RequestId>,
-    deadline: Option<Instant>,
 }
 
 /// How much earlier than the transport's timer ours goes off, for deadlines that are not short themselves.
@@ -37,7 +36,8 @@ impl Call {
             return Err(status(&fault, request_id.as_ref()));
         };
         let deadline = request.metadata().get("grpc-timeout").and_then(|value| timeout(value.to_str().ok()?));
-        Ok(Self { caller, request_id, deadline: deadline.map(|left| Instant::now() + ours(left)) })
+        let caller = Caller { deadline: deadline.map(|left| Instant::now() + ours(left)), ..caller };
+        Ok(Self { caller, request_id })
     }
 
     /// A fault as the caller is told it.
@@ -62,7 +62,7 @@ impl Call {
     /// What the future gives, DEADLINE, or INTERNAL.
     pub(super) async fn until_deadline<T>(&self, waiting: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
         let waiting = guarded(waiting);
-        match self.deadline {
+        match self.caller.deadline {
             None => waiting.await,
             Some(deadline) => match tokio::time::timeout_at(deadline, waiting).await {
                 Ok(done) => done,

@@ -68,15 +68,17 @@ impl Exchanges {
             Some(_) => None,
         };
         if request.history == History::None {
-            return Ok(outcome::of_inspect(detailed, Vec::new(), String::new()));
+            return Ok(outcome::of_inspect(detailed, Vec::new()).0);
         }
         let depth = match position {
             None => 1,
             Some(bytes) => depth(&bytes)?,
         };
         let page = self.app.history_page(&call.caller, id, depth, request.page_size).await?;
-        let token = page.next_depth.map_or_else(String::new, |next| query.token(&next.to_be_bytes()));
-        Ok(outcome::of_inspect(detailed, page.exchanges, token))
+        let (response, left_out) = outcome::of_inspect(detailed, page.exchanges);
+        let next = left_out.or(page.next_depth);
+        let next_page_token = next.map_or_else(String::new, |next| query.token(&next.to_be_bytes()));
+        Ok(pb::InspectResponse { next_page_token, ..response })
     }
 }
 

@@ -2,6 +2,7 @@
 //! must not know any RPC.
 
 use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
 use std::task::{Context, Poll};
 
 use futures::FutureExt;
@@ -11,7 +12,7 @@ use tonic::codegen::{Service, http};
 use tonic::server::NamedService;
 use tonic::{Code, Status};
 
-use super::status::{RequestId, status};
+use super::status::{RequestId, panicked, status};
 use crate::domain::fault::{Fault, Reason};
 
 /// Where a status has its details. An error without them is none of ours.
@@ -52,9 +53,20 @@ where
         let request_id = request.extensions().get::<RequestId>().cloned();
         let rpc = request.uri().path().trim_start_matches('/').to_owned();
         let max = self.max_request_bytes;
-        let answering = self.service.call(request);
+        let service = &mut self.service;
+        let answering = std::panic::catch_unwind(AssertUnwindSafe(|| service.call(request)));
         async move {
-            let response = answering.await?;
+            let answered = match answering {
+                Ok(answering) => AssertUnwindSafe(answering).catch_unwind().await,
+                Err(panic) => Err(panic),
+            };
+            let response = match answered {
+                Ok(response) => response?,
+                Err(_) => {
+                    tracing::error!(rpc, event = "call.panicked");
+                    return Ok(status(&panicked(), request_id.as_ref()).into_http());
+                }
+            };
             Ok(match bare(&response).and_then(|bare| explain(&bare, &rpc, max)) {
                 Some(fault) => status(&fault, request_id.as_ref()).into_http(),
                 None => response,

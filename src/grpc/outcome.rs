@@ -1,5 +1,7 @@
 //! From what came of a call to its answer. It must not look anything up.
 
+use prost::Message;
+
 use crate::app::fork::Branched;
 use crate::app::probe::Probed;
 use crate::app::record::Recorded;
@@ -185,23 +187,35 @@ pub(super) fn of_record(recorded: Recorded) -> pb::RecordResponse {
     }
 }
 
-/// A page of an inspected exchange.
-pub(super) fn of_inspect(
-    detailed: Option<Detailed>,
-    exchanges: Vec<Exchange>,
-    next_page_token: String,
-) -> pb::InspectResponse {
-    let path = exchanges.iter().map(|exchange| pb::PathStep {
-        exchange_id: exchange.id.to_string(),
-        run_id: id::text(exchange.run_id.as_ref()),
-        turn: exchange.turn,
-        message_count: u32::try_from(exchange.messages.len().saturating_add(1)).unwrap_or(u32::MAX),
-    });
-    let path = path.collect();
-    let mut messages = Vec::new();
+/// What gRPC clients take by default, less what is around the messages.
+const TAKEN_BY_DEFAULT: usize = (4 << 20) - (64 << 10);
+
+/// The most that a field takes besides its message: its number and the message's length.
+const FIELD: usize = 6;
+
+/// A page of an inspected exchange, and the depth of the first exchange that did not fit any more. Every client must be able to read it, so a
+/// page ends before it is too large; one exchange that is too large by itself is a page all the same.
+pub(super) fn of_inspect(detailed: Option<Detailed>, exchanges: Vec<Exchange>) -> (pb::InspectResponse, Option<u64>) {
+    let mut page = pb::InspectResponse { exchange: detailed.map(exchange), ..pb::InspectResponse::default() };
+    let mut room = TAKEN_BY_DEFAULT.saturating_sub(page.encoded_len());
     for exchange in exchanges {
-        messages.extend(exchange.messages.into_iter().map(message::to_pb));
-        messages.push(message::to_pb(exchange.assistant));
+        let step = pb::PathStep {
+            exchange_id: exchange.id.to_string(),
+            run_id: id::text(exchange.run_id.as_ref()),
+            turn: exchange.turn,
+            message_count: u32::try_from(exchange.messages.len().saturating_add(1)).unwrap_or(u32::MAX),
+        };
+        let messages = exchange.messages.into_iter().chain([exchange.assistant]);
+        let messages: Vec<pb::Message> = messages.map(message::to_pb).collect();
+        let size = messages.iter().map(|message| FIELD + message.encoded_len()).sum::<usize>();
+        let size = size.saturating_add(FIELD + step.encoded_len());
+        let has_something = page.exchange.is_some() || !page.path.is_empty();
+        if has_something && size > room {
+            return (page, Some(exchange.depth));
+        }
+        room = room.saturating_sub(size);
+        page.messages.extend(messages);
+        page.path.push(step);
     }
-    pb::InspectResponse { exchange: detailed.map(exchange), messages, path, next_page_token }
+    (page, None)
 }

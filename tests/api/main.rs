@@ -12,6 +12,8 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+pub(crate) use support::{look, raw, stub};
+
 mod capture;
 mod catalog;
 mod coordinate;
@@ -19,17 +21,14 @@ mod ends;
 mod errors;
 mod heads;
 mod lists;
-mod look;
 mod pending;
 mod probe;
 mod providers;
-mod raw;
 mod record;
 mod repeats;
 mod runs;
 mod store;
 mod streams;
-mod stub;
 mod threads;
 mod tools;
 mod unimplemented;

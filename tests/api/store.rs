@@ -4,7 +4,9 @@ use antiphon::app::store_fault;
 use antiphon::domain::fault::Reason;
 use antiphon::grpc::pb;
 use antiphon::grpc::status::{panicked, status};
-use antiphon::store;
+use antiphon::store::sled::{Config, Sled};
+use antiphon::store::{self, Namespace, Range, Store};
+use bytes::Bytes;
 use tonic::Code;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
@@ -44,6 +46,49 @@ async fn a_store_that_takes_no_writes_is_still_read() {
     let mut health = HealthClient::new(server.channel());
     let mut watch = health.watch(HealthCheckRequest { service: String::new() }).await.unwrap().into_inner();
     while watch.message().await.unwrap().unwrap().status() != ServingStatus::NotServing {}
+}
+
+/// A record that is not what was written is told as that, and only what needs it fails.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_record_is_told_and_harms_nothing_else() {
+    let mut server = Running::echo().await;
+    let mut client = server.exchanges();
+    let mut captured = Vec::new();
+    for id in ["whole", "damaged"] {
+        let request = ask::capture_on_new(id, ask::text_as(id, id));
+        captured.push(client.capture(request).await.unwrap().into_inner().exchange.unwrap().exchange_id);
+    }
+    server.stop().await;
+    let store = Sled::open(&Config::directory(server.folder().join("data"))).unwrap();
+    let space = Namespace::default_namespace();
+    let exchanges = store.scan(&space, Range::prefix(b"x", usize::MAX)).await.unwrap();
+    // The branches of roots are in no order that a test could know, so it looks for the text.
+    let contains = |value: &Bytes| value.windows(7).any(|window| window == b"damaged");
+    let (key, value) = exchanges.into_iter().find(|(_, value)| contains(value)).unwrap();
+    let mut value = value.to_vec();
+    *value.last_mut().unwrap() ^= 1;
+    let write = store::Write { puts: vec![(key, value.into())], ..Default::default() };
+    assert_eq!(store.commit(&space, write).await.unwrap(), store::Commit::Done);
+    store.close().await.unwrap();
+    let server = server.restart().await;
+    let mut client = server.exchanges();
+    let again = ask::capture_on_new("damaged", ask::text_as("damaged", "damaged"));
+    let refusals = [
+        client.inspect(ask::inspect(&captured[1])).await.unwrap_err(),
+        client.r#continue(ask::after(&captured[1], ask::text("2"))).await.unwrap_err(),
+        client.r#continue(ask::on_thread(ask::on("damaged"), ask::text("2"))).await.unwrap_err(),
+        client.capture(again).await.unwrap_err(),
+    ];
+    for refusal in &refusals {
+        refused::is(refusal, Code::DataLoss, Reason::StoreCorrupt);
+    }
+    client.r#continue(ask::on_thread(ask::on("whole"), ask::text("2"))).await.unwrap();
+    let mut verified = server.admin().verify(pb::VerifyRequest::default()).await.unwrap().into_inner();
+    let mut findings = 0;
+    while let Some(message) = verified.message().await.unwrap() {
+        findings += usize::from(matches!(message.event, Some(pb::verify_response::Event::Finding(_))));
+    }
+    assert!(findings > 0);
 }
 
 /// What a healthy server never answers has its reason all the same, and says nothing of what it met.

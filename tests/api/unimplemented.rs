@@ -18,13 +18,7 @@ fn not_implemented(status: &Status, feature: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_rpc_that_is_not_there_says_so() {
     let server = Running::echo().await;
-    let lists = [
-        unimplemented::RPCS,
-        unimplemented::COORDINATIONS,
-        unimplemented::GRAPH,
-        unimplemented::TOOLS,
-        unimplemented::WORKSPACE,
-    ];
+    let lists = [unimplemented::RPCS, unimplemented::GRAPH, unimplemented::TOOLS, unimplemented::WORKSPACE];
     let info =
         server.admin().get_server_info(pb::GetServerInfoRequest {}).await.unwrap().into_inner().server_info.unwrap();
     let mut count = 0;

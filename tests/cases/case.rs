@@ -30,6 +30,11 @@ impl Case {
         self.value["id"].as_str().unwrap()
     }
 
+    /// What else the case is made of.
+    pub(crate) fn data(&self) -> &Value {
+        &self.value["input"]["data"]
+    }
+
     /// What the provider of the case answers, one entry a request. `now` fills in what the case leaves to the time of the run.
     pub(crate) fn script(&self, now: SystemTime) -> Vec<Entry> {
         let script = self.value["input"]["provider_script"].as_array().unwrap();

@@ -1,5 +1,6 @@
 //! Public fault reports of systems that do part of this job, each as a test that names its case: `b012_...` is case B012 of
-//! `cases.jsonl`. Most look at a backend against a stub provider; what else a case asks for is listed in `waiting`.
+//! `cases.jsonl`. Some look at a backend against a stub provider, others at a server with one. A test elsewhere that is about a case says so in
+//! its name or its comment; what a case asks for and nothing tests yet is listed in `coverage`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -15,12 +16,22 @@ mod support;
 mod bench;
 mod case;
 
+mod served;
+
 mod answers;
+mod broken;
+mod contracts;
 mod coverage;
+mod durability;
 mod encoding;
 mod failures;
+mod forks;
 mod framing;
+mod histories;
+mod outcomes;
 mod replay;
+mod size;
 mod tool_calls;
 mod transport;
 mod usage;
+mod waiting;

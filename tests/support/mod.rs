@@ -3,9 +3,13 @@
 
 pub(crate) mod ask;
 pub(crate) mod coordinate;
+pub(crate) mod look;
+pub(crate) mod program;
 pub(crate) mod provider;
+pub(crate) mod raw;
 pub(crate) mod refused;
 pub(crate) mod server;
+pub(crate) mod stub;
 
 use std::future::Future;
 use std::time::Duration;

@@ -59,13 +59,33 @@ pub(crate) struct Running {
     served: Option<JoinHandle<Result<(), Error>>>,
     config: String,
     folder: Arc<tempfile::TempDir>,
+    sources: Sources,
+}
+
+/// Where the time and new ids come from.
+#[derive(Clone)]
+pub(crate) struct Sources {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn Ids>,
+}
+
+impl Sources {
+    /// The real ones.
+    pub(crate) fn real() -> Self {
+        Self { clock: Arc::new(SystemClock), ids: Arc::new(RandomIds) }
+    }
 }
 
 impl Running {
     /// On a new store, with a configuration.
     pub(crate) async fn start(config: impl Into<String>) -> Self {
+        Self::start_with(config, Sources::real()).await
+    }
+
+    /// The same, with another clock or other ids.
+    pub(crate) async fn start_with(config: impl Into<String>, sources: Sources) -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
-        Self::start_in(config.into(), folder).await
+        Self::start_in(config.into(), folder, sources).await
     }
 
     /// On a new store, with a scripted backend that echoes.
@@ -73,11 +93,10 @@ impl Running {
         Self::start(scripted("")).await
     }
 
-    async fn start_in(config: String, folder: Arc<tempfile::TempDir>) -> Self {
+    async fn start_in(config: String, folder: Arc<tempfile::TempDir>, sources: Sources) -> Self {
         let path = folder.path().join("antiphon.toml");
         let (parsed, _) = config::parse(&config, &path).expect("the test's configuration is right");
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let ids: Arc<dyn Ids> = Arc::new(RandomIds);
+        let Sources { clock, ids } = sources.clone();
         let engine = match engine(&parsed, &Nothing, &clock, &ids) {
             Ok(engineered) => engineered.engine,
             Err(problems) => panic!("the test's configuration is wrong: {problems:?}"),
@@ -99,7 +118,7 @@ impl Running {
         ));
         within("the server to be ready", is_ready).await.expect("the server starts");
         let channel = Channel::from_shared(format!("http://{address}")).expect("an address").connect_lazy();
-        Self { address, channel, stop: Some(stop), served: Some(served), config, folder }
+        Self { address, channel, stop: Some(stop), served: Some(served), config, folder, sources }
     }
 
     /// Stops it as SIGTERM does, and waits until it has.
@@ -113,17 +132,16 @@ impl Running {
     }
 
     /// Stops it, and starts another one on the same store.
-    pub(crate) async fn restart(mut self) -> Self {
-        self.stop().await;
-        let (config, folder) = (self.config.clone(), Arc::clone(&self.folder));
-        Self::start_in(config, folder).await
+    pub(crate) async fn restart(self) -> Self {
+        let config = self.config.clone();
+        self.restart_with(config).await
     }
 
     /// Stops it, and starts another one on the same store with another configuration.
     pub(crate) async fn restart_with(mut self, config: impl Into<String>) -> Self {
         self.stop().await;
-        let folder = Arc::clone(&self.folder);
-        Self::start_in(config.into(), folder).await
+        let (folder, sources) = (Arc::clone(&self.folder), self.sources.clone());
+        Self::start_in(config.into(), folder, sources).await
     }
 
     pub(crate) fn address(&self) -> SocketAddr {

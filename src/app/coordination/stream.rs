@@ -184,7 +184,7 @@ impl Stream {
             if let Some(told) = self.told_again().await? {
                 return Ok(told);
             }
-            if let Some(told) = self.from_journal().await? {
+            if let Some(told) = self.journalled().await? {
                 return Ok(told);
             }
             if self.aside.is_none() {
@@ -247,7 +247,7 @@ impl Stream {
         }
     }
 
-    async fn from_journal(&mut self) -> Result<Option<Told>, Fault> {
+    async fn journalled(&mut self) -> Result<Option<Told>, Fault> {
         loop {
             let at = self.at();
             let (number, recent) = match self.page.pop_front() {
@@ -312,7 +312,7 @@ impl Stream {
         let flight = self.live.flight(&turn.run_id).filter(|flight| self.heard.as_ptr() != Arc::as_ptr(flight));
         if let Some(flight) = flight {
             self.heard = Arc::downgrade(&flight);
-            self.pieces = Some(flight.watch(true));
+            self.pieces = Some(flight.watch(true, None));
         }
     }
 

@@ -68,7 +68,7 @@ impl App {
         let history = self.fleeting_history(namespace, &before).await?;
         let run = self.fleeting_run(&turn, &before, parent.as_ref());
         let flight = Flight::new(run.id.clone(), turn.fingerprint, OnDisconnect::Finish, self.flights.interrupt());
-        let watcher = flight.watch(false);
+        let watcher = flight.watch(false, None);
         let landing = Landing { app: Arc::clone(self), flight, _counted: self.flights.probing() };
         let span = tracing::info_span!("fleeting", run_id = %run.id, namespace = %caller.namespace);
         let flying = async move {

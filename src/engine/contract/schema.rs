@@ -160,7 +160,7 @@ fn violation(error: &ValidationError<'_>) -> Violation {
 #[derive(Default)]
 pub(crate) struct Schemas {
     checks: Mutex<HashMap<Hash, Arc<Check>>>,
-    tools: Mutex<HashMap<Hash, ()>>,
+    tools: Mutex<HashMap<Hash, Arc<Compiled>>>,
 }
 
 impl Schemas {
@@ -182,16 +182,26 @@ impl Schemas {
 
     /// Whether a tool's input schema can be used: a JSON Schema that is an object.
     pub(crate) fn check_tool(&self, tool: &Tool) -> Result<(), SchemaProblem> {
+        self.tool(tool).map(drop)
+    }
+
+    /// The first thing in a call's arguments that the tool's input schema does not allow.
+    pub(crate) fn mismatch(&self, tool: &Tool, arguments: &Value) -> Option<Violation> {
+        // One without a usable schema was never offered, so nothing can be said of its arguments.
+        self.tool(tool).ok()?.violations(arguments, 1).pop()
+    }
+
+    fn tool(&self, tool: &Tool) -> Result<Arc<Compiled>, SchemaProblem> {
         let key = tool.schema_hash();
-        if self.tools.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&key) {
-            return Ok(());
+        if let Some(compiled) = self.tools.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(Arc::clone(compiled));
         }
         if !parse_schema(&tool.input_schema_json)?.is_object() {
             return Err(problem("", "must be a JSON object, such as {\"type\":\"object\"}"));
         }
-        compile(&tool.input_schema_json)?;
-        keep(&mut self.tools.lock().unwrap_or_else(PoisonError::into_inner), key, ());
-        Ok(())
+        let compiled = Arc::new(compile(&tool.input_schema_json)?);
+        keep(&mut self.tools.lock().unwrap_or_else(PoisonError::into_inner), key, Arc::clone(&compiled));
+        Ok(compiled)
     }
 }
 

@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use super::*;
 use crate::domain::message::{Kind, Role};
 use crate::domain::run::StopReason;
@@ -91,7 +89,7 @@ async fn b043_an_absurd_delay_or_one_beyond_the_deadline_fails_at_once_with_the_
         ));
         let plan = plan(&engine, say("hello"));
         let began = Instant::now();
-        let deadline = deadline.map(|after| began + after);
+        let deadline = Some(watch::Sender::new(deadline.map(|after| began + after)).subscribe());
         let (executed, _) = execute(&engine, &plan, Execution { deadline, ..Execution::default() }).await;
         let fault = executed.outcome.unwrap_err();
         assert_eq!((fault.reason, fault.retry_after_ms), (Reason::ProviderRateLimited, Some(delay)));
@@ -165,13 +163,21 @@ async fn the_total_time_bounds_all_attempts_and_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_callers_deadline_ends_the_call_and_is_named() {
-    let engine = scripted("[[backends.demo.rules]]\nfault = { kind = \"stall\" }");
+async fn a_deadline_that_was_put_off_leaves_time_for_another_attempt() {
+    let engine = scripted(
+        "[[backends.demo.rules]]\ntimes = 1\ndelay_ms = 1000\nfault = { kind = \"status\", status = 429, retry_after_ms = 20000 }",
+    );
     let plan = plan(&engine, say("hello"));
-    let deadline = Some(Instant::now() + Duration::from_secs(1));
-    let (executed, _) = execute(&engine, &plan, Execution { deadline, ..streamed() }).await;
-    assert_eq!(executed.outcome.unwrap_err().reason, Reason::Deadline);
-    assert_eq!(executed.observations[0].error_reason, "DEADLINE");
+    let began = Instant::now();
+    let deadline = watch::Sender::new(Some(began + Duration::from_secs(5)));
+    let call = Execution { deadline: Some(deadline.subscribe()), ..Execution::default() };
+    let joined = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        deadline.send_replace(Some(began + Duration::from_secs(60)));
+    };
+    let ((), (executed, _)) = tokio::join!(joined, execute(&engine, &plan, call));
+    assert!(executed.outcome.is_ok(), "{executed:?}");
+    assert_eq!((began.elapsed(), executed.observations.len()), (Duration::from_secs(21), 2));
 }
 
 #[tokio::test(start_paused = true)]

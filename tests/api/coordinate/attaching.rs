@@ -23,10 +23,8 @@ async fn a_decision_waits_for_whoever_comes() {
     let Some(pb::coordination::Pending::DecisionNeeded(needed)) = whole.pending else { panic!("{whole:?}") };
     assert_eq!(needed.exchange.unwrap().exchange_id, exchange);
     let answer = pb::NextAction { decision_id: pending.clone(), action: Some(turn_of("one")) };
-    let request = pb::AnswerRequest {
-        coordination_id: id.clone(),
-        answer: Some(pb::answer_request::Answer::NextAction(answer)),
-    };
+    let request =
+        pb::AnswerRequest { coordination_id: id.clone(), answer: Some(pb::answer_request::Answer::NextAction(answer)) };
     let accepted = coordinations(&server).answer(request.clone()).await.unwrap().into_inner().accepted.unwrap();
     assert_eq!((accepted.id.as_str(), accepted.replayed, accepted.turns_started), (pending.as_str(), false, 1));
     let again = coordinations(&server).answer(request).await.unwrap().into_inner().accepted.unwrap();

@@ -136,9 +136,8 @@ async fn the_error_of_a_provider_ends_it_with_its_own_status() {
     stream.act(turn_of("first")).await;
     let needed = stream.decision().await;
     assert_eq!((needed.turns_started, needed.exchange.unwrap().text.as_str()), (1, "one"));
-    let attempts = stream.seen.iter().filter(|frame| {
-        matches!(frame.frame, Some(pb::coordinate_response::Frame::Attempt(_)))
-    });
+    let attempts =
+        stream.seen.iter().filter(|frame| matches!(frame.frame, Some(pb::coordinate_response::Frame::Attempt(_))));
     assert_eq!(attempts.count(), 2);
     stream.act(turn_of("second")).await;
     let (ended, status) = stream.ended().await;

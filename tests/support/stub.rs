@@ -3,8 +3,8 @@
 use antiphon::grpc::pb;
 use serde_json::{Value, json};
 
-use crate::support::ask;
-use crate::support::provider::Entry;
+use super::ask;
+use super::provider::Entry;
 
 /// A call is made once.
 pub(crate) const ONCE: &str = "retry = { attempts = 1 }\n";

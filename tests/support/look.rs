@@ -2,8 +2,8 @@
 
 use antiphon::grpc::pb;
 
-use crate::support::server::Running;
-use crate::support::within;
+use super::server::Running;
+use super::within;
 
 /// A thread that is there.
 pub(crate) async fn thread(server: &Running, id: &str) -> pb::Thread {
@@ -54,5 +54,5 @@ pub(crate) async fn history(server: &Running, exchange_id: &str) -> Vec<String> 
     let request = pb::InspectRequest { exchange_id: exchange_id.to_owned(), ..Default::default() };
     let page = server.exchanges().inspect(request).await.unwrap().into_inner();
     assert_eq!(page.next_page_token, "");
-    crate::support::ask::texts(&page.messages)
+    super::ask::texts(&page.messages)
 }
