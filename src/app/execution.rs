@@ -23,9 +23,11 @@ use super::{App, Caller, store_fault};
 
 mod completion;
 mod fleeting;
+mod generation;
 mod preparation;
 
 pub(super) use fleeting::Before;
+pub(super) use generation::{Call, Made, Waiting};
 
 use preparation::Prepared;
 pub(super) use preparation::pairing_refused;
@@ -147,17 +149,23 @@ impl App {
                 return self.reopen(namespace, run.clone(), token).await;
             }
             let prepared = self.prepare(caller, &turn, &flight.run_id, opens, calling).await?;
-            let permit = tokio::select! {
-                permit = self.engine.admit(&prepared.plan) => permit?,
-                () = flight.cancel.cancelled() => return Err(flight.end(cancelled(&flight.run_id))),
-            };
-            match self.claim(namespace, flight, &turn, &prepared).await? {
-                Some(claimed) => {
-                    flight.tell(Event::Claimed);
-                    return self.execute(flight, caller, turn, prepared, claimed, permit).await;
+            // Nothing is held for a call that the client makes.
+            let permit = if self.engine.is_clients(&prepared.plan)? {
+                None
+            } else {
+                tokio::select! {
+                    permit = self.engine.admit(&prepared.plan) => Some(permit?),
+                    () = flight.cancel.cancelled() => return Err(flight.end(cancelled(&flight.run_id))),
                 }
-                None => continue,
-            }
+            };
+            let Some(claimed) = self.claim(namespace, flight, &turn, &prepared).await? else {
+                continue;
+            };
+            flight.tell(Event::Claimed);
+            return match permit {
+                Some(permit) => self.execute(flight, caller, turn, prepared, claimed, permit).await,
+                None => self.hand_over(turn, prepared, claimed).await,
+            };
         }
         let message =
             "the thread moved again and again while the turn was to start: call again, or name an expected head";

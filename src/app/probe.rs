@@ -8,7 +8,7 @@ use crate::domain::message::{Message, Role};
 use crate::domain::pairing;
 use crate::domain::run::Observation;
 use crate::domain::usage::Usage;
-use crate::engine::{Asked, Context, Execution, Plan};
+use crate::engine::{Asked, Context, Execution, Plan, only_in_coordinate};
 
 use super::base::Parent;
 use super::execution::{Teller, cancelled, pairing_refused};
@@ -62,6 +62,9 @@ impl App {
         };
         let mut plan = self.engine.resolve(probe.asked, context).map_err(|fault| fault.within("request"))?;
         check_tools(&plan, probe.allow_side_effects)?;
+        if self.engine.is_clients(&plan)? {
+            return Err(only_in_coordinate(&plan.backend_id));
+        }
         self.engine.ready(&plan, caller.credential.as_ref())?;
         let open: Vec<_> = exchange.assistant.tool_calls().cloned().collect();
         let own = std::mem::take(&mut plan.messages);

@@ -55,6 +55,7 @@ impl App {
                 Ok(Stored::Open(Box::new(run), token))
             }
             State::Failed | State::Cancelled | State::Interrupted => Err(recorded(&run)),
+            State::Running if run.is_clients() => Err(conflict(&run.id, turn.fingerprint, run.fingerprint)),
             State::Queued | State::Running => Err(Fault::new(Reason::Internal, "a run at work is not in flight")),
         }
     }
@@ -88,7 +89,7 @@ impl App {
 
     /// A run as it is, when it is not in flight: one that was at work was interrupted.
     pub(super) fn settled(&self, run: Run) -> Run {
-        if run.state != State::Running {
+        if run.state != State::Running || run.is_clients() {
             return run;
         }
         let failure = interrupted(&run.id);

@@ -135,7 +135,7 @@ impl App {
         let Some((run, token)) = self.ledger.run(namespace, id).await.map_err(store_fault)? else {
             return Err(Fault::not_found(Reason::RunNotFound, "run", id.as_str()));
         };
-        if run.state != State::PendingTools {
+        if run.state != State::PendingTools && !run.is_clients() {
             return self.run_state(namespace, run).await;
         }
         self.accept_work()?;

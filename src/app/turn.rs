@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
+use crate::domain::coordination::Planned;
 use crate::domain::exchange::Exchange;
 use crate::domain::fault::Fault;
 use crate::domain::id::{ExchangeId, Hash, RunId, ThreadId};
 use crate::domain::message::Message;
 pub use crate::domain::run::OnDisconnect;
-use crate::domain::run::{Run, StopReason};
+use crate::domain::run::{AttemptKind, Run, StopReason};
 use crate::domain::settings::{EffectiveSetting, Validation, Warning};
 use crate::domain::thread::{Expected, Head, NewThread, OnBusy, Parent, Thread, Unanswered};
 use crate::domain::tool::{Offer, ToolSet};
@@ -56,11 +57,27 @@ pub trait Companion: Send + Sync {
     /// Commits the end of the turn, or of one of its steps, with what belongs to it.
     fn end<'a>(&'a self, end: StepEnd<'a>, changes: Changes) -> BoxFuture<'a, Result<Result<(), Lost>, Fault>>;
 
+    /// Commits that the client is to call the model, with what belongs to it.
+    fn ask<'a>(&'a self, asked: &'a Asking, changes: Changes) -> BoxFuture<'a, Result<Result<(), Lost>, Fault>>;
+
     /// Hears of an attempt or a warning, before it is told to anybody else.
     fn hear(&self, event: &Event);
 
     /// Whether calls that an answer leaves open end the run, as at the limit of its rounds of tools.
     fn ends_with_calls(&self) -> bool;
+}
+
+/// A call to a model that the client is to make.
+#[derive(Clone)]
+pub struct Asking {
+    /// The run as it is written.
+    pub run: Run,
+    /// Which call of the run, from 1.
+    pub number: u32,
+    /// What it is for.
+    pub kind: AttemptKind,
+    /// What is to be sent after the history.
+    pub plan: Planned,
 }
 
 /// How a turn, or one of its steps, ended.

@@ -176,7 +176,15 @@ pub struct Step {
     pub exchange: Option<ExchangeId>,
 }
 
+/// The owner of a run whose model the client of a coordination calls: no process has it, so none can lose it.
+pub const CLIENT: &str = "client";
+
 impl Run {
+    /// It is RUNNING, and the client of a coordination makes its call.
+    pub fn is_clients(&self) -> bool {
+        self.state == State::Running && self.owner == CLIENT
+    }
+
     /// A run in its first attempt of which nothing else is known yet.
     pub fn new(id: RunId, state: State, fingerprint: Hash, now: Moment) -> Self {
         Self {

@@ -13,7 +13,7 @@ use crate::domain::settings::Contract;
 /// What a contract's file ends with.
 const CONTRACT_ENDING: &str = ".json";
 /// The kinds of backends that this version has.
-pub const BACKEND_KINDS: [&str; 2] = ["openai", "scripted"];
+pub const BACKEND_KINDS: [&str; 3] = ["client", "openai", "scripted"];
 /// The kinds that are named by the design and not there yet.
 const LATER_KINDS: [&str; 5] = ["openai_responses", "anthropic", "gemini", "ollama", "client"];
 /// Contracts that are always there.

@@ -8,6 +8,7 @@ mod catalog;
 mod config;
 mod contract;
 mod execute;
+mod generation;
 mod nearest;
 mod profile;
 mod prompt;
@@ -27,6 +28,7 @@ pub use catalog::{BACKEND_KINDS, Catalog, ConfiguredContract, Kind, Prompt, Vari
 pub use config::{BackendConfig, Config, ConfigProblem, ContractConfig, ProfileConfig, decode, unknown_key};
 pub use contract::{SchemaProblem, json_in};
 pub use execute::{Events, Executed, Execution};
+pub use generation::{failure_kind, only_in_coordinate};
 pub use profile::{ParametersConfig, Profile};
 pub use prompt::Rendered;
 pub use resolve::{Asked, Context, Plan, PromptInput};

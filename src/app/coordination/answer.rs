@@ -82,6 +82,9 @@ impl App {
                 let given = self.given(live, &batch, results, run_id.as_ref()).await?;
                 self.results(caller, live, &now, batch, answered, given, turn).await
             }
+            (State::AwaitingGeneration(generation), Reply::Generated(generated)) => {
+                self.generated_by(live, generation, answered, *generated).await
+            }
             (_, reply) => {
                 let fault = out_of_order(&now);
                 let message = format!("{}, and was given a {}", fault.message, reply.word());

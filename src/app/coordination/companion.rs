@@ -18,7 +18,7 @@ use crate::store::ledger::{Changes, Lost};
 
 use super::super::App;
 use super::super::flight::Event as Flown;
-use super::super::turn::{Companion, Detailed, StepEnd};
+use super::super::turn::{Asking, Companion, Detailed, StepEnd};
 use super::live::{Bodies, Live};
 
 /// What is written with the claim of a step.
@@ -36,6 +36,8 @@ pub(super) enum Claim {
         /// Those results.
         kept: Vec<Message>,
     },
+    /// The client's answer to a generation came; the run was claimed before.
+    Generated(Answered),
 }
 
 /// Writes a coordination's transitions along with a turn.
@@ -56,6 +58,8 @@ impl Driven {
             Claim::Turn(answered) => {
                 Event::Turn { answered: answered.clone(), run_id: run.id.clone(), thread: run.thread_id.clone() }
             }
+            // Its run was claimed before.
+            Claim::Generated(_) => return Ok(Ok(())),
             Claim::Results { answered, results, kept } => {
                 for message in kept {
                     changes.keep_message(&self.live.namespace, message);
@@ -63,7 +67,25 @@ impl Driven {
                 Event::Results { answered: answered.clone(), results: results.clone() }
             }
         };
-        Ok(self.app.transit_with(&self.live, &event, changes, None).await?.map(|_| ()))
+        Ok(self.app.transit_with(&self.live, &[event], changes, None).await?.map(|_| ()))
+    }
+
+    async fn asked(&self, asked: &Asking, mut changes: Changes) -> Result<Result<(), Lost>, Fault> {
+        let plan = changes.keep_plan(&self.live.namespace, &asked.plan);
+        if self.live.ephemeral {
+            self.live.generates(plan, asked.plan.clone(), asked.run.clone());
+        }
+        let event = Event::NeedsGeneration { number: asked.number, kind: asked.kind, plan };
+        let events = self.generated().into_iter().chain([event]).collect::<Vec<_>>();
+        Ok(self.app.transit_with(&self.live, &events, changes, None).await?.map(|_| ()))
+    }
+
+    /// What came of a generation is told with what came of it.
+    fn generated(&self) -> Option<Event> {
+        match &self.claim {
+            Claim::Generated(answered) => Some(Event::Generated { answered: answered.clone() }),
+            Claim::Initial(_) | Claim::Turn(_) | Claim::Results { .. } => None,
+        }
     }
 
     async fn ended(&self, end: StepEnd<'_>, changes: Changes) -> Result<Result<(), Lost>, Fault> {
@@ -79,7 +101,8 @@ impl Driven {
                 (Event::Failed { fault: fault.clone(), exchange: exchange.map(|exchange| exchange.id) }, None)
             }
         };
-        Ok(self.app.transit_with(&self.live, &event, changes, bodies).await?.map(|_| ()))
+        let events = self.generated().into_iter().chain([event]).collect::<Vec<_>>();
+        Ok(self.app.transit_with(&self.live, &events, changes, bodies).await?.map(|_| ()))
     }
 }
 
@@ -97,6 +120,10 @@ impl Companion for Driven {
         self.ended(end, changes).boxed()
     }
 
+    fn ask<'a>(&'a self, asked: &'a Asking, changes: Changes) -> BoxFuture<'a, Result<Result<(), Lost>, Fault>> {
+        self.asked(asked, changes).boxed()
+    }
+
     fn hear(&self, event: &Flown) {
         self.live.hear(event);
     }
@@ -104,6 +131,7 @@ impl Companion for Driven {
     fn ends_with_calls(&self) -> bool {
         self.live.now().is_some_and(|now| match &now.state {
             State::TurnRunning(turn) => turn.rounds >= now.terms.tool_round_limit,
+            State::AwaitingGeneration(generation) => generation.turn.rounds >= now.terms.tool_round_limit,
             _ => false,
         })
     }

@@ -85,7 +85,9 @@ impl App {
                 let Bodies { exchange, .. } = self.bodies(live, exchange, bodies).await?;
                 What::ToolsNeeded(Box::new(self.tools_needed(live, &now, id, run_id, exchange, round).await?))
             }
-            Frame::GenerationNeeded { .. } => return Ok(None),
+            Frame::GenerationNeeded { id, run_id, number, kind, plan, .. } => What::GenerationNeeded(Box::new(
+                self.generation_needed(live, &now, (id, run_id), (number, kind), plan).await?,
+            )),
             Frame::Accepted { answered, run_id, turns_started, batch } => {
                 let batch = match batch {
                     Some(progress) => Some(self.progress(live, progress).await?),

@@ -73,7 +73,9 @@ impl Launch {
         let Self { app, caller, live, asked, claim, turnstile, _counted } = self;
         let answered = match &claim {
             Claim::Initial(_) => None,
-            Claim::Turn(answered) | Claim::Results { answered, .. } => Some(answered.clone()),
+            Claim::Turn(answered) | Claim::Results { answered, .. } | Claim::Generated(answered) => {
+                Some(answered.clone())
+            }
         };
         let (run_id, refused) = (asked.run_id.clone(), asked.clone());
         let driven = Arc::new(Driven { app: Arc::clone(&app), live: Arc::clone(&live), claim });

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::coordination::{Coordination, Frame, PendingId, State};
+use crate::domain::coordination::{Coordination, Frame, PendingId, Planned, State};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{CallId, CoordinationId, ExchangeId, Hash, Namespace, RunId};
 use crate::domain::message::Message;
@@ -122,6 +122,8 @@ struct Board {
     exchanges: Vec<Bodies>,
     /// Results of its tool calls.
     results: HashMap<Hash, Message>,
+    /// What its client is to send, with the run.
+    generating: Option<(Hash, Planned, Run)>,
 }
 
 /// A frame that is at hand.
@@ -411,6 +413,17 @@ impl Live {
     /// A result of a tool call of an ephemeral coordination.
     pub(super) fn result(&self, hash: &Hash) -> Option<Message> {
         self.board().results.get(hash).cloned()
+    }
+
+    /// Keeps what the client of an ephemeral coordination is to send.
+    pub(super) fn generates(&self, hash: Hash, plan: Planned, run: Run) {
+        self.board().generating = Some((hash, plan, run));
+    }
+
+    /// What the client of an ephemeral coordination is to send, with the run.
+    pub(super) fn generating(&self, hash: &Hash) -> Option<(Planned, Run)> {
+        let board = self.board();
+        board.generating.as_ref().filter(|(kept, ..)| kept == hash).map(|(_, plan, run)| (plan.clone(), run.clone()))
     }
 
     /// Wakes whoever waits for a client to have read.

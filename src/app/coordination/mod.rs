@@ -6,6 +6,7 @@ pub mod ask;
 mod begin;
 mod companion;
 mod frame;
+mod generation;
 mod launch;
 mod live;
 mod stream;

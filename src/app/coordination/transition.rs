@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::coordination::machine::{self, Beginning, Event, Now, Opening, Step};
+use crate::domain::coordination::machine::{self, Beginning, Event, Illegal, Now, Opening, Step};
 use crate::domain::coordination::{Coordination, Decision, Frame, PendingId, State};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{CoordinationId, RunId};
@@ -113,14 +113,30 @@ impl App {
         changes: Changes,
         bodies: Option<Bodies>,
     ) -> Result<Arc<Coordination>, Fault> {
-        self.transit_with(live, event, changes, bodies).await?.map_err(|lost| changed_meanwhile(&lost))
+        self.transit_with(live, std::slice::from_ref(event), changes, bodies)
+            .await?
+            .map_err(|lost| changed_meanwhile(&lost))
     }
 
-    /// As [`Self::transit`], for whoever knows what to do when one of the changes is lost; nothing is kept then.
+    /// One event after the other, as one transition.
+    fn steps(&self, before: &Coordination, events: &[Event], told: Vec<Frame>) -> Result<Step, Illegal> {
+        let mut whole = Step { after: before.clone(), frames: Vec::new() };
+        let mut told = Some(told);
+        for event in events {
+            let now = self.present(told.take().unwrap_or_default());
+            let Step { after, frames } = machine::step(&whole.after, event.clone(), now)?;
+            whole.after = after;
+            whole.frames.extend(frames);
+        }
+        Ok(whole)
+    }
+
+    /// As [`Self::transit`], for several events at once and for whoever knows what to do when one of the changes is lost; nothing is kept
+    /// then.
     pub(super) async fn transit_with(
         &self,
         live: &Live,
-        event: &Event,
+        events: &[Event],
         changes: Changes,
         bodies: Option<Bodies>,
     ) -> Result<Result<Arc<Coordination>, Lost>, Fault> {
@@ -132,7 +148,7 @@ impl App {
             let mut heard = Vec::new();
             let step = live.stepping(|told, delivered| {
                 heard.clone_from(&told);
-                let step = machine::step(&with_delivery(&before, delivered), event.clone(), self.present(told));
+                let step = self.steps(&with_delivery(&before, delivered), events, told);
                 let last = step.as_ref().ok().map(|step| step.after.last_sequence);
                 (step, last)
             });
@@ -221,7 +237,7 @@ impl App {
                 self.cancel_waiting(live, run_id, &mut changes).await?;
             }
             let event = Event::Cancel { answered: answered.clone(), fault: fault.clone() };
-            match self.transit_with(live, &event, changes, None).await? {
+            match self.transit_with(live, &[event], changes, None).await? {
                 Ok(after) => {
                     if let Some(flight) = after.state.run_id().and_then(|run| live.flight(run)) {
                         flight.cancel.cancel();

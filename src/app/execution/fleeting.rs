@@ -6,13 +6,13 @@ use tracing::Instrument;
 
 use crate::app::base::{Parent, Start};
 use crate::app::flight::{Event, Flight, Probing, Watcher};
-use crate::app::turn::{Base, Companion, Detailed, Input, OnDisconnect, Outcome, StepEnd, Turn};
+use crate::app::turn::{Asking, Base, Companion, Detailed, Input, OnDisconnect, Outcome, StepEnd, Turn};
 use crate::app::{App, Caller};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{ExchangeId, Namespace};
 use crate::domain::message::{Message, Role};
 use crate::domain::pairing;
-use crate::domain::run::{Run, State};
+use crate::domain::run::{AttemptKind, CLIENT, Run, State};
 use crate::domain::tool::Offer;
 use crate::engine::{Asked, Context, Execution, Plan};
 use crate::store::ledger::Changes;
@@ -126,7 +126,11 @@ impl App {
         Ok(plan)
     }
 
-    async fn fleeting_history(&self, namespace: &Namespace, before: &Before) -> Result<Vec<Message>, Fault> {
+    pub(in crate::app) async fn fleeting_history(
+        &self,
+        namespace: &Namespace,
+        before: &Before,
+    ) -> Result<Vec<Message>, Fault> {
         let mut messages = match before.root {
             Some(id) => self.history_of(namespace, &self.parent(namespace, id).await?).await?,
             None => Vec::new(),
@@ -160,9 +164,14 @@ impl App {
 
     async fn fleet(&self, flight: &Arc<Flight>, caller: &Caller, step: Step) -> Result<Outcome, Fault> {
         let Step { turn, plan, history, parent, run } = step;
-        let permit = tokio::select! {
-            permit = self.engine.admit(&plan) => permit?,
-            () = flight.cancel.cancelled() => return Err(flight.end(cancelled(&run.id))),
+        let clients = self.engine.is_clients(&plan)?;
+        let permit = if clients {
+            None
+        } else {
+            tokio::select! {
+                permit = self.engine.admit(&plan) => Some(permit?),
+                () = flight.cancel.cancelled() => return Err(flight.end(cancelled(&run.id))),
+            }
         };
         let companion = turn.companion.clone();
         let companion: Option<&dyn Companion> = companion.as_deref();
@@ -174,6 +183,12 @@ impl App {
                 .map_err(|lost| Fault::new(Reason::Internal, lost.to_string()))?;
         }
         flight.tell(Event::Claimed);
+        let Some(permit) = permit else {
+            let run = Run { owner: CLIENT.to_owned(), ..run };
+            let number = u32::try_from(run.observations.len()).unwrap_or(u32::MAX).saturating_add(1);
+            let asking = Asking { run, number, kind: AttemptKind::First, plan: plan.planned() };
+            return self.ask_client(turn.companion.as_ref(), asking, Changes::new()).await;
+        };
         let execution = Execution {
             history,
             outbound: None,

@@ -13,7 +13,7 @@ use crate::domain::run::{Run, State};
 use crate::domain::thread::{Expected, Head};
 use crate::domain::tool::Offer;
 use crate::engine::backend::Outbound;
-use crate::engine::{Asked, Context, Plan};
+use crate::engine::{Asked, Context, Plan, only_in_coordinate};
 use crate::store::ledger::Token;
 
 /// A turn with all that was decided before its claim.
@@ -128,6 +128,9 @@ impl App {
             ));
         }
         plan.messages = paired.messages;
+        if turn.companion.is_none() && self.engine.is_clients(&plan)? {
+            return Err(only_in_coordinate(&plan.backend_id));
+        }
         self.engine.ready(&plan, caller.credential.as_ref())?;
         let history = match &start.parent {
             Some(parent) => self.history_of(namespace, parent).await?,

@@ -1,6 +1,7 @@
 //! Backends: what every provider dialect offers, in one vocabulary. It must not know prompts, profiles, retries or queues; a backend knows
 //! its own dialect and no other's.
 
+pub mod client;
 pub mod openai;
 
 use bytes::Bytes;

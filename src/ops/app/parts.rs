@@ -9,7 +9,7 @@ use secrecy::SecretString;
 
 use crate::app::Limits;
 use crate::domain::source::{Clock, Ids};
-use crate::engine::backend::{Backend, openai, scripted};
+use crate::engine::backend::{Backend, client, openai, scripted};
 use crate::engine::{BackendConfig, Catalog, ConfigProblem, Engine};
 use crate::ops::config::{Config, ServerConfig};
 use crate::ops::environment::Environment;
@@ -71,6 +71,10 @@ fn backend(
     notes: &mut Vec<String>,
 ) -> Result<Option<Arc<dyn Backend>>, Vec<ConfigProblem>> {
     match config.kind.as_str() {
+        client::KIND => {
+            let settings = config.settings(id).map_err(|problem| vec![problem])?;
+            Ok(Some(Arc::new(client::Client::new(settings))))
+        }
         "openai" => open_ai(id, config, around, notes).map(Some),
         "scripted" => scripted(id, config).map(Some),
         _ => Ok(None),
