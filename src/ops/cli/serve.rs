@@ -94,7 +94,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         tracing::info!(signal = signals.next().await, "shutdown.asked");
         // Only the second one is for us. Nobody listens when the server has ended meanwhile.
         tell.send(()).ok();
-        signals.next().await
+        signals.another().await
     };
     let served = tokio::select! {
         served = running => served,
