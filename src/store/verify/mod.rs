@@ -7,6 +7,7 @@
 mod graph;
 mod look;
 mod names;
+mod turns;
 
 #[cfg(test)]
 mod tests;
