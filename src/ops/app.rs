@@ -7,6 +7,7 @@ mod offline;
 mod opening;
 mod parts;
 mod scratch;
+mod watched;
 
 use std::future::Future;
 use std::io;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 use tokio::task::JoinError;
 use tonic::service::InterceptorLayer;
@@ -25,6 +27,7 @@ pub use self::parts::{Engineered, engine};
 
 use self::health::HealthWatch;
 use self::scratch::Scratch;
+use self::watched::{Asker, Look, Watched};
 use super::config::{Config, ServerConfig};
 use crate::app::App;
 use crate::domain::source::{Clock, Ids};
@@ -145,8 +148,10 @@ impl Server {
             limits: parts::limits(&settings, &limits),
             started_at,
         };
-        let app = App::new(Ledger::new(Arc::new(store)), Arc::new(engine), clock, Arc::clone(&ids), limits);
-        let served = serve(&app, facts, &settings, ids, listener, ready, shutdown).await;
+        let watch = Asker::new();
+        let ledger = Ledger::new(Arc::new(Watched::new(store, watch.0.clone())));
+        let app = App::new(ledger, Arc::new(engine), clock, Arc::clone(&ids), limits);
+        let served = serve(&app, facts, &settings, ids, listener, watch, ready, shutdown).await;
         let closed = app.ledger().store().close().await;
         drop(scratch);
         tracing::info!("server.stopped");
@@ -156,12 +161,14 @@ impl Server {
 }
 
 /// Serves until `shutdown`, and from there until every run and connection has ended.
+#[expect(clippy::too_many_arguments, reason = "each is one part of what is served")]
 async fn serve(
     app: &Arc<App>,
     facts: Facts,
     settings: &ServerConfig,
     ids: Arc<dyn Ids>,
     listener: TcpListener,
+    (asker, looks): (Asker, UnboundedReceiver<Look>),
     ready: impl FnOnce(),
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
@@ -176,7 +183,7 @@ async fn serve(
         // A sender that is gone means the end as well.
         stopped.await.ok();
     }));
-    let watch = HealthWatch::start(Arc::clone(app), reporter).await;
+    let watch = HealthWatch::start(Arc::clone(app), reporter, asker, looks).await;
     ready();
     let ended = tokio::select! {
         () = shutdown => None,
