@@ -228,7 +228,7 @@ impl App {
         match self.ledger.turn_end(namespace, &path, turn).await.map_err(store_fault)? {
             Some(exchange) if !exchange.is_pending() => Ok(exchange),
             _ => {
-                let message = format!("thread `{id}` has {} turns: there is no turn {turn}", head.turn_count);
+                let message = format!("there is no turn {turn}: the last one of thread `{id}` is {}", head.turn_count);
                 Err(Fault::field("thread.after_turn.turn", message))
             }
         }

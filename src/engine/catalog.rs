@@ -59,7 +59,7 @@ impl Catalog {
             ..Self::default()
         };
         if let Some(id) = &catalog.default_profile
-            && !config.profiles.contains_key(id)
+            && !has_profile(config, id)
         {
             let known = config.profiles.keys().map(String::as_str);
             let what = format!("there is no profile `{id}`{}", hint(id, known));
@@ -76,11 +76,13 @@ impl Catalog {
         for (path, prompt) in super::prompt::load(folder, problems) {
             let at = path.display().to_string();
             let mut wrong = |what: String, remedy: &str| problems.push(ConfigProblem::new(&at, what, remedy));
-            if let Some(id) = prompt.profile_id.as_deref().filter(|id| !config.profiles.contains_key(*id)) {
+            if let Some(id) = prompt.profile_id.as_deref().filter(|id| !has_profile(config, id)) {
                 let known = config.profiles.keys().map(String::as_str);
                 wrong(format!("asks for the profile `{id}`, which there is not{}", hint(id, known)), "");
             }
-            if let Some(id) = prompt.contract_id.as_deref().filter(|id| !self.contracts.contains_key(*id)) {
+            let has_contract =
+                |id: &str| self.contracts.contains_key(id) || config.is_unread(&format!("contracts.{id}"));
+            if let Some(id) = prompt.contract_id.as_deref().filter(|id| !has_contract(id)) {
                 let known = self.contracts.keys().map(String::as_str);
                 wrong(format!("asks for the contract `{id}`, which there is not{}", hint(id, known)), "");
             }
@@ -104,6 +106,11 @@ impl Catalog {
     }
 }
 
+/// Whether there is a profile, be it one that could not be read.
+fn has_profile(config: &Config, id: &str) -> bool {
+    config.profiles.contains_key(id) || config.is_unread(&format!("profiles.{id}"))
+}
+
 fn check_backends(config: &Config, problems: &mut Vec<ConfigProblem>) {
     for (id, backend) in &config.backends {
         let kind = backend.kind.as_str();
@@ -115,7 +122,7 @@ fn check_backends(config: &Config, problems: &mut Vec<ConfigProblem>) {
                 format!("`{kind}` is not implemented by this version"),
                 remedy,
             ));
-        } else if !BACKEND_KINDS.contains(&kind) {
+        } else if !BACKEND_KINDS.contains(&kind) && !kind.is_empty() {
             let what = format!("there is no backend kind `{kind}`{}", hint(kind, BACKEND_KINDS));
             problems.push(ConfigProblem::new(
                 format!("{at}.kind"),
@@ -137,13 +144,18 @@ fn profiles(config: &Config, problems: &mut Vec<ConfigProblem>) -> BTreeMap<Stri
     let mut profiles = BTreeMap::new();
     for (id, profile) in &config.profiles {
         let at = format!("profiles.{id}");
-        if !config.backends.contains_key(&profile.backend) {
+        // What is empty because it could not be read was told already.
+        let is_told = config.is_unread(&at);
+        let is_known = config.backends.contains_key(&profile.backend)
+            || config.is_unread(&format!("backends.{}", profile.backend))
+            || (profile.backend.is_empty() && is_told);
+        if !is_known {
             let known = config.backends.keys().map(String::as_str);
             let what = format!("there is no backend `{}`{}", profile.backend, hint(&profile.backend, known));
             let remedy = format!("add `[backends.{}]`", profile.backend);
             problems.push(ConfigProblem::new(format!("{at}.backend"), what, remedy));
         }
-        if profile.model.trim().is_empty() {
+        if profile.model.trim().is_empty() && !(profile.model.is_empty() && is_told) {
             problems.push(ConfigProblem::new(format!("{at}.model"), "must not be empty", ""));
         }
         let parameters = profile.parameters.check().unwrap_or_else(|wrong| {
@@ -183,6 +195,7 @@ fn contracts(config: &Config, base: &Path, problems: &mut Vec<ConfigProblem>) ->
         let at = format!("contracts.{id}");
         match schema_of(entry, base) {
             Ok(text) => problems.extend(add(id, &at, &entry.description, text)),
+            Err(_) if config.is_unread(&at) => {}
             Err(what) => problems.push(ConfigProblem::new(at, what, "")),
         }
     }

@@ -1,15 +1,18 @@
 //! The engine's part of the configuration: profiles, backends, contracts and where prompts lie, read with every mistake named at once. It
 //! must not know where the text came from, nor any backend's own settings.
 
-use std::collections::BTreeMap;
+mod read;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+pub(crate) use self::read::explain;
+pub use self::read::{decode, unknown_key};
 use super::backend::Limits;
-use super::nearest::hint;
 use super::profile::ParametersConfig;
 
 /// A mistake in the configuration, a prompt or a contract.
@@ -52,6 +55,8 @@ pub struct Config {
     pub backends: BTreeMap<String, BackendConfig>,
     /// Contracts by id, besides those of the folder.
     pub contracts: BTreeMap<String, ContractConfig>,
+    /// Keys that are there and could not be read, each of which is a mistake that was told.
+    pub unread: BTreeSet<String>,
 }
 
 /// A profile: a backend, a model and parameters.
@@ -59,8 +64,10 @@ pub struct Config {
 #[serde(deny_unknown_fields)]
 pub struct ProfileConfig {
     /// The backend's id.
+    #[serde(default)]
     pub backend: String,
     /// The model, as the provider names it.
+    #[serde(default)]
     pub model: String,
     /// Parameters of its calls.
     #[serde(default)]
@@ -101,34 +108,69 @@ impl Config {
     /// # Errors
     /// Every mistake that can be seen in the text alone.
     pub fn from_table(table: toml::Table) -> Result<Self, Vec<ConfigProblem>> {
+        let (config, problems) = Self::read(table);
+        if problems.is_empty() { Ok(config) } else { Err(problems) }
+    }
+
+    /// Reads what can be read, so that the rest can be checked as well; with every mistake that can be seen in the text alone.
+    pub fn read(table: toml::Table) -> (Self, Vec<ConfigProblem>) {
         let mut config = Self::default();
         let mut problems = Vec::new();
         for (key, value) in table {
             match key.as_str() {
-                "default_profile" => keep(&mut config.default_profile, decode(&key, value), &mut problems),
-                "prompts_dir" => keep(&mut config.prompts_dir, decode(&key, value), &mut problems),
-                "contracts_dir" => keep(&mut config.contracts_dir, decode(&key, value), &mut problems),
-                "profiles" => config.profiles = entries(&key, value, decode, &mut problems),
-                "contracts" => config.contracts = entries(&key, value, decode, &mut problems),
+                "default_profile" => config.default_profile = one(&key, value, &mut problems),
+                "prompts_dir" => config.prompts_dir = one(&key, value, &mut problems),
+                "contracts_dir" => config.contracts_dir = one(&key, value, &mut problems),
+                "profiles" => config.profiles = entries(&key, value, ProfileConfig::read, &mut problems),
+                "contracts" => {
+                    config.contracts = entries(&key, value, |at, value| decode(at, value, &[]), &mut problems)
+                }
                 "backends" => config.backends = entries(&key, value, BackendConfig::read, &mut problems),
                 unknown => problems.push(unknown_key("", unknown, &Self::KEYS)),
             }
         }
-        if problems.is_empty() { Ok(config) } else { Err(problems) }
+        config.unread = problems.iter().map(|problem| problem.at.clone()).collect();
+        (config, problems)
+    }
+
+    /// Whether a key, or something in its table, is there and could not be read.
+    pub(crate) fn is_unread(&self, key: &str) -> bool {
+        let is_inside =
+            |unread: &String| unread.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        self.unread.iter().any(is_inside)
+    }
+}
+
+impl ProfileConfig {
+    fn read(at: &str, value: toml::Value) -> (Option<Self>, Vec<ConfigProblem>) {
+        let has = |key: &str| value.as_table().is_none_or(|table| table.contains_key(key));
+        let absent = |key: &&str| !has(key);
+        let missing: Vec<&str> = ["backend", "model"].into_iter().filter(absent).collect();
+        let (read, mut problems) = decode(at, value, &[]);
+        let is_typo = |key: &str| problems.iter().any(|other| other.what.contains(&format!("did you mean `{key}`")));
+        let missing: Vec<&str> = missing.into_iter().filter(|key| !is_typo(key)).collect();
+        problems.extend(missing.into_iter().map(|key| {
+            let remedy =
+                if key == "model" { "add `model`, as the provider names it" } else { "add `backend`, the id of one" };
+            // Under the key itself, which is not there: its table has the line.
+            ConfigProblem::new(format!("{at}.{key}"), format!("there is no `{key}`"), remedy)
+        }));
+        (read, problems)
     }
 }
 
 impl BackendConfig {
-    fn read(at: &str, value: toml::Value) -> Result<Self, ConfigProblem> {
+    fn read(at: &str, value: toml::Value) -> (Option<Self>, Vec<ConfigProblem>) {
         let toml::Value::Table(mut rest) = value else {
-            return Err(ConfigProblem::new(at, "must be a table", ""));
+            return (None, vec![ConfigProblem::new(at, "must be a table", "")]);
         };
+        let mut problems = Vec::new();
         let kind = match rest.remove("kind") {
-            Some(toml::Value::String(kind)) => kind,
-            Some(_) => return Err(ConfigProblem::new(format!("{at}.kind"), "must be text", "")),
+            Some(value) => one(&format!("{at}.kind"), value, &mut problems).unwrap_or_default(),
             None => {
                 let remedy = "add `kind`, such as `kind = \"openai\"` or `kind = \"scripted\"`";
-                return Err(ConfigProblem::new(at, "has no `kind`", remedy));
+                problems.push(ConfigProblem::new(at, "has no `kind`", remedy));
+                String::new()
             }
         };
         let mut limits = toml::Table::new();
@@ -137,68 +179,38 @@ impl BackendConfig {
                 limits.insert(key.to_owned(), value);
             }
         }
-        let limits = decode(at, toml::Value::Table(limits))?;
-        Ok(Self { kind, limits, rest })
+        let (limits, wrong) = decode(at, toml::Value::Table(limits), &[]);
+        problems.extend(wrong);
+        (Some(Self { kind, limits: limits.unwrap_or_default(), rest }), problems)
     }
 
     /// The settings of its kind, strictly: an unknown key is refused with the nearest known one.
     ///
     /// # Errors
-    /// The first mistake.
-    pub fn settings<T: DeserializeOwned>(&self, backend_id: &str) -> Result<T, ConfigProblem> {
-        decode_beside(&format!("backends.{backend_id}"), toml::Value::Table(self.rest.clone()), &Limits::KEYS)
-    }
-}
-
-/// Reads a value strictly; `at` is its key. The types that are read refuse unknown keys.
-///
-/// # Errors
-/// The first mistake, under its full key.
-pub fn decode<T: DeserializeOwned>(at: &str, value: toml::Value) -> Result<T, ConfigProblem> {
-    decode_beside(at, value, &[])
-}
-
-/// Reads a value whose table has keys besides, which were taken out before.
-fn decode_beside<T: DeserializeOwned>(at: &str, value: toml::Value, beside: &[&str]) -> Result<T, ConfigProblem> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let path = error.path().to_string();
-        let place = if path == "." { at.to_owned() } else { format!("{at}.{path}") };
-        let message = error.inner().message().trim().to_owned();
-        explain(&place, &message, beside)
-    })
-}
-
-/// Makes a problem of a message of serde: an unknown key gets the nearest known one.
-pub(crate) fn explain(place: &str, message: &str, beside: &[&str]) -> ConfigProblem {
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    match quoted.split_first() {
-        Some((unknown, known)) if message.starts_with("unknown field") => {
-            let all: Vec<&str> = known.iter().chain(beside).copied().collect();
-            unknown_key(place.strip_suffix(unknown).map_or(place, |table| table.trim_end_matches('.')), unknown, &all)
+    /// Every mistake.
+    pub fn settings<T: DeserializeOwned>(&self, backend_id: &str) -> Result<T, Vec<ConfigProblem>> {
+        match self.read_settings(backend_id) {
+            (Some(settings), problems) if problems.is_empty() => Ok(settings),
+            (_, problems) => Err(problems),
         }
-        _ => ConfigProblem::new(place, message, ""),
+    }
+
+    /// The settings of its kind as far as they can be read, so that the rest can be checked as well; with every mistake in them.
+    pub fn read_settings<T: DeserializeOwned>(&self, backend_id: &str) -> (Option<T>, Vec<ConfigProblem>) {
+        decode(&format!("backends.{backend_id}"), toml::Value::Table(self.rest.clone()), &Limits::KEYS)
     }
 }
 
-/// The problem of a key that nothing reads.
-pub fn unknown_key(table: &str, key: &str, known: &[&str]) -> ConfigProblem {
-    let at = if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") };
-    let listed = known.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
-    let remedy = if known.is_empty() { "no key is read here".to_owned() } else { format!("known are {listed}") };
-    ConfigProblem::new(at, format!("unknown key `{key}`{}", hint(key, known.iter().copied())), remedy)
-}
-
-fn keep<T>(slot: &mut Option<T>, read: Result<T, ConfigProblem>, problems: &mut Vec<ConfigProblem>) {
-    match read {
-        Ok(value) => *slot = Some(value),
-        Err(problem) => problems.push(problem),
-    }
+fn one<T: DeserializeOwned>(at: &str, value: toml::Value, problems: &mut Vec<ConfigProblem>) -> Option<T> {
+    let (read, wrong) = decode(at, value, &[]);
+    problems.extend(wrong);
+    read
 }
 
 fn entries<T>(
     key: &str,
     value: toml::Value,
-    read: impl Fn(&str, toml::Value) -> Result<T, ConfigProblem>,
+    read: impl Fn(&str, toml::Value) -> (Option<T>, Vec<ConfigProblem>),
     problems: &mut Vec<ConfigProblem>,
 ) -> BTreeMap<String, T> {
     let toml::Value::Table(table) = value else {
@@ -212,11 +224,10 @@ fn entries<T>(
             problems.push(ConfigProblem::new(&at, what, ""));
             continue;
         }
-        match read(&at, value) {
-            Ok(entry) => {
-                entries.insert(id, entry);
-            }
-            Err(problem) => problems.push(problem),
+        let (entry, wrong) = read(&at, value);
+        problems.extend(wrong);
+        if let Some(entry) = entry {
+            entries.insert(id, entry);
         }
     }
     entries
@@ -283,9 +294,9 @@ mod tests {
         }
         let text = "[backends.a]\nkind = \"x\"\nbase_url = \"u\"\ncapcity = 3";
         let config = Config::from_table(text.parse().unwrap()).unwrap();
-        let problem = config.backends["a"].settings::<Own>("a").unwrap_err();
+        let problems = config.backends["a"].settings::<Own>("a").unwrap_err();
         assert!(
-            problem.to_string().starts_with("backends.a.capcity: unknown key `capcity` (did you mean `capacity`?)")
+            problems[0].to_string().starts_with("backends.a.capcity: unknown key `capcity` (did you mean `capacity`?)")
         );
     }
 

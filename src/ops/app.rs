@@ -3,24 +3,31 @@
 //! from.
 
 mod health;
+mod offline;
 mod opening;
 mod parts;
+mod scratch;
+mod watched;
 
 use std::future::Future;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 use tokio::task::JoinError;
 use tonic::service::InterceptorLayer;
 use tonic::transport::server::{Server as Transport, TcpIncoming};
 
+pub use self::offline::{Damage, Told, verify_offline};
 pub use self::parts::{Engineered, engine};
 
 use self::health::HealthWatch;
+use self::scratch::Scratch;
+use self::watched::{Asker, Look, Watched};
 use super::config::{Config, ServerConfig};
 use crate::app::App;
 use crate::domain::source::{Clock, Ids};
@@ -29,7 +36,6 @@ use crate::grpc::{self, Facts, Wire, observe};
 use crate::store;
 use crate::store::ledger::Ledger;
 use crate::store::sled::{self, Sled};
-use crate::store::verify::{Event, Report, verify};
 
 /// How long connections may linger once every run has ended.
 const LINGER: Duration = Duration::from_secs(5);
@@ -46,6 +52,9 @@ pub enum Error {
     /// The store cannot be opened, read or closed.
     #[error("{0}")]
     Store(#[from] store::Error),
+    /// A store cannot be copied.
+    #[error("{0}")]
+    Copy(String),
     /// The network failed.
     #[error("cannot serve: {0}")]
     Network(String),
@@ -89,23 +98,6 @@ fn open_store(config: &Config, place: &Place) -> Result<Sled, store::Error> {
     Sled::open(&sled::Config { cache_bytes, ..at })
 }
 
-/// Looks at every record of a store that no server has open, and tells what it finds.
-///
-/// # Errors
-/// When the store cannot be opened or read. Damage is a finding, not an error.
-pub async fn verify_offline(
-    config: Config,
-    dir: &Path,
-    tell: &mut (dyn FnMut(Event<'_>) + Send),
-) -> Result<Report, Error> {
-    let place = Place::Kept(dir.to_owned());
-    let store = tokio::task::spawn_blocking(move || open_store(&config, &place)).await??;
-    let ledger = Ledger::new(Arc::new(store));
-    let report = verify(&ledger, tell).await?;
-    ledger.store().close().await?;
-    Ok(report)
-}
-
 /// What a server is made of.
 pub struct Server {
     /// What is configured.
@@ -136,7 +128,16 @@ impl Server {
         let Self { config, engine, place, clock, ids } = self;
         let started_at = clock.now();
         let (settings, limits) = (config.server.clone(), config.limits.clone());
-        let ephemeral = matches!(place, Place::Temporary(_));
+        // Removed after the store is closed, and by the next server if this one is killed.
+        let (place, scratch) = match place {
+            Place::Kept(_) => (place, None),
+            Place::Temporary(under) => {
+                let scratch = Scratch::make(&under, "antiphon")
+                    .map_err(|error| store::Error::Unavailable(format!("{}: {error}", under.display())))?;
+                (Place::Temporary(scratch.dir().to_owned()), Some(scratch))
+            }
+        };
+        let ephemeral = scratch.is_some();
         let work = tokio::task::spawn_blocking(move || open_store(&config, &place));
         let (store, listener) = opening::wait(listener, work).await?;
         let facts = Facts {
@@ -147,9 +148,12 @@ impl Server {
             limits: parts::limits(&settings, &limits),
             started_at,
         };
-        let app = App::new(Ledger::new(Arc::new(store)), Arc::new(engine), clock, Arc::clone(&ids), limits);
-        let served = serve(&app, facts, &settings, ids, listener, ready, shutdown).await;
+        let watch = Asker::new();
+        let ledger = Ledger::new(Arc::new(Watched::new(store, watch.0.clone())));
+        let app = App::new(ledger, Arc::new(engine), clock, Arc::clone(&ids), limits);
+        let served = serve(&app, facts, &settings, ids, listener, watch, ready, shutdown).await;
         let closed = app.ledger().store().close().await;
+        drop(scratch);
         tracing::info!("server.stopped");
         served?;
         Ok(closed?)
@@ -157,12 +161,14 @@ impl Server {
 }
 
 /// Serves until `shutdown`, and from there until every run and connection has ended.
+#[expect(clippy::too_many_arguments, reason = "each is one part of what is served")]
 async fn serve(
     app: &Arc<App>,
     facts: Facts,
     settings: &ServerConfig,
     ids: Arc<dyn Ids>,
     listener: TcpListener,
+    (asker, looks): (Asker, UnboundedReceiver<Look>),
     ready: impl FnOnce(),
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
@@ -177,7 +183,7 @@ async fn serve(
         // A sender that is gone means the end as well.
         stopped.await.ok();
     }));
-    let watch = HealthWatch::start(Arc::clone(app), reporter).await;
+    let watch = HealthWatch::start(Arc::clone(app), reporter, asker, looks).await;
     ready();
     let ended = tokio::select! {
         () = shutdown => None,

@@ -189,16 +189,27 @@ pub fn default_data_dir(environment: &dyn Environment) -> Option<PathBuf> {
     user_folder(environment, "XDG_DATA_HOME", ".local/share").map(|folder| folder.join("antiphon"))
 }
 
-/// Reads a file.
+/// A configuration as far as it could be read.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// What could be read; the rest is as if it was absent.
+    pub config: Config,
+    /// Where it came from.
+    pub source: Source,
+    /// Every mistake that the text alone shows.
+    pub mistakes: Vec<ConfigProblem>,
+}
+
+/// Reads a file as far as it can be, so that what comes of it can be checked as well.
 ///
 /// # Errors
-/// Every mistake that the text alone shows.
-pub fn read(path: &Path) -> Result<(Config, Source), Vec<Problem>> {
+/// When it cannot be read, or is no TOML: then with every mistake of form.
+pub fn read(path: &Path) -> Result<Read, Vec<Problem>> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         let file = path.display().to_string();
         vec![Problem { file, line: None, place: String::new(), message: format!("cannot be read: {error}") }]
     })?;
-    parse(&text, path)
+    read_text(&text, path)
 }
 
 /// Reads a text that came from a file.
@@ -206,6 +217,11 @@ pub fn read(path: &Path) -> Result<(Config, Source), Vec<Problem>> {
 /// # Errors
 /// Every mistake that the text alone shows.
 pub fn parse(text: &str, path: &Path) -> Result<(Config, Source), Vec<Problem>> {
+    let Read { config, source, mistakes } = read_text(text, path)?;
+    if mistakes.is_empty() { Ok((config, source)) } else { Err(source.problems(mistakes)) }
+}
+
+fn read_text(text: &str, path: &Path) -> Result<Read, Vec<Problem>> {
     let file = path.display().to_string();
     let lines = Lines::read(text).map_err(|mistakes| {
         let problem = |(line, message)| Problem { file: file.clone(), line, place: String::new(), message };
@@ -217,14 +233,12 @@ pub fn parse(text: &str, path: &Path) -> Result<(Config, Source), Vec<Problem>> 
         vec![Problem { file: file.clone(), line: None, place: String::new(), message }]
     })?;
     let base = path.parent().map(Path::to_owned).unwrap_or_default();
-    match sum(table, base) {
-        Ok(config) => Ok((config, source)),
-        Err(problems) => Err(source.problems(problems)),
-    }
+    let (config, mistakes) = sum(table, base);
+    Ok(Read { config, source, mistakes })
 }
 
 /// Gives each component its part.
-fn sum(table: toml::Table, base: PathBuf) -> Result<Config, Vec<ConfigProblem>> {
+fn sum(table: toml::Table, base: PathBuf) -> (Config, Vec<ConfigProblem>) {
     let mut config = Config { base, ..Config::default() };
     let mut problems = Vec::new();
     let mut engine = toml::Table::new();
@@ -243,40 +257,30 @@ fn sum(table: toml::Table, base: PathBuf) -> Result<Config, Vec<ConfigProblem>> 
             }
         }
     }
-    match engine::Config::from_table(engine) {
-        Ok(engine) => config.engine = engine,
-        Err(found) => problems.extend(found),
-    }
+    let (engine, found) = engine::Config::read(engine);
+    config.engine = engine;
+    problems.extend(found);
     problems.extend(
         config.log.problems().into_iter().map(|(key, what)| ConfigProblem::new(format!("log.{key}"), what, "")),
     );
-    if problems.is_empty() { Ok(config) } else { Err(problems) }
+    (config, problems)
 }
 
-/// Reads a component's table; a mistake in one key does not hide those in others.
+/// Reads a component's table.
 fn part<T: serde::de::DeserializeOwned>(
     name: &str,
     value: toml::Value,
     slot: &mut T,
     problems: &mut Vec<ConfigProblem>,
 ) {
-    let toml::Value::Table(mut table) = value else {
+    if !value.is_table() {
         problems.push(ConfigProblem::new(name, "must be a table", format!("write `[{name}]`")));
         return;
-    };
-    // Each key alone, so that each mistake is found; then those that are right together.
-    let keys: Vec<String> = table.keys().cloned().collect();
-    for key in keys {
-        let Some(value) = table.get(&key) else { continue };
-        let alone = toml::Table::from_iter([(key.clone(), value.clone())]);
-        if let Err(problem) = decode::<T>(name, toml::Value::Table(alone)) {
-            problems.push(problem);
-            table.remove(&key);
-        }
     }
-    match decode(name, toml::Value::Table(table)) {
-        Ok(read) => *slot = read,
-        Err(problem) => problems.push(problem),
+    let (read, mistakes) = decode(name, value, &[]);
+    problems.extend(mistakes);
+    if let Some(read) = read {
+        *slot = read;
     }
 }
 

@@ -1,9 +1,15 @@
-//! Being told to stop: the first SIGTERM or SIGINT asks for a shutdown in good order, a second one for an end at once. It must not know what
-//! has to be done then.
+//! Being told to stop: the first SIGTERM or SIGINT asks for a shutdown in good order, a second one for an end at once, unless it is the first
+//! one arriving twice. It must not know what has to be done then.
 
 use std::io;
+use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::Instant;
+
+/// A signal that comes so soon after the first is the same wish. A terminal sends Ctrl-C to every process of the job, and a program that
+/// started the server and heard it too passes it on; nobody types twice so fast.
+const SAME_WITHIN: Duration = Duration::from_millis(100);
 
 /// The signals that end a server.
 pub struct Signals {
@@ -26,5 +32,38 @@ impl Signals {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",
         }
+    }
+
+    /// Waits for another one after one that came now, and tells its name.
+    pub async fn another(&mut self) -> &'static str {
+        after_the_first(async || self.next().await).await
+    }
+}
+
+async fn after_the_first(mut next: impl AsyncFnMut() -> &'static str) -> &'static str {
+    let first = Instant::now();
+    loop {
+        let signal = next().await;
+        if first.elapsed() >= SAME_WITHIN {
+            return signal;
+        }
+        tracing::debug!(signal, "shutdown.asked_twice");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_signal_that_arrives_twice_is_one() {
+        let mut waits = [0, 5, 94, 1].into_iter();
+        let begun = Instant::now();
+        let signal = after_the_first(async || {
+            tokio::time::sleep(Duration::from_millis(waits.next().unwrap())).await;
+            if waits.len() == 0 { "the last" } else { "too soon" }
+        });
+        assert_eq!(signal.await, "the last");
+        assert_eq!(begun.elapsed(), Duration::from_millis(100));
     }
 }

@@ -13,3 +13,4 @@ mod program;
 mod serving;
 mod talking;
 mod telling;
+mod verifying;

@@ -93,7 +93,20 @@ impl Server {
 
     /// In a folder that may have been used before.
     pub(crate) fn at(home: TempDir, options: &[&str]) -> Self {
+        let command = binary(home.path());
+        Self::of(home, command, options)
+    }
+
+    /// With a store that is not kept, in this folder for temporary files.
+    pub(crate) fn at_temporary(folder: &Path) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("antiphon.toml"), CONFIG).unwrap();
         let mut command = binary(home.path());
+        command.env("TMPDIR", folder);
+        Self::of(home, command, &["--ephemeral"])
+    }
+
+    fn of(home: TempDir, mut command: Command, options: &[&str]) -> Self {
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(options);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let log = reader(child.stderr.take().unwrap(), |mut stream| {
@@ -158,6 +171,27 @@ impl Server {
     pub(crate) fn signal(&self, name: &str) {
         let status = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status().unwrap();
         assert!(status.success());
+    }
+
+    /// Sends signals one right after the other.
+    pub(crate) fn signals(&self, names: &[&str]) {
+        let id = self.child.id();
+        let script: Vec<String> = names.iter().map(|name| format!("kill -{name} {id}")).collect();
+        assert!(Command::new("sh").args(["-c", &script.join("; ")]).status().unwrap().success());
+    }
+
+    /// Sends a signal over and over until it has ended.
+    pub(crate) fn signal_until_ended(&self, name: &str) {
+        let id = self.child.id().to_string();
+        // Its state is Z from its end until it is waited for.
+        let has_ended = || {
+            let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+            stat.rsplit(") ").next().is_none_or(|rest| rest.starts_with('Z') || rest.is_empty())
+        };
+        until("its end", || {
+            Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap();
+            has_ended()
+        });
     }
 
     /// Waits for its end; gives its status, what it logged, and its folder.

@@ -141,3 +141,54 @@ fn the_server_tells_what_it_is_and_what_is_configured() {
     let unknown = server.say(["catalog", "prompts", "nope"]);
     assert!(unknown.err.contains("RESOURCE_NOT_FOUND") || unknown.err.contains("PROMPT_UNKNOWN"), "{}", unknown.err);
 }
+
+// Under --json a mistake on the command line came as text for people.
+#[test]
+fn a_line_that_makes_no_sense_is_an_object_where_json_is_asked_for() {
+    let home = tempfile::tempdir().unwrap();
+    for arguments in
+        [&["inspect", "--json"][..], &["--json", "captur", "x"], &["log", "--json"], &["catalog", "--json"]]
+    {
+        let said = Said::of(binary(home.path()).args(arguments).output().unwrap());
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:#?}");
+        let told: Value = serde_json::from_str(&said.err).unwrap_or_else(|error| panic!("{error}: {said:#?}"));
+        let error = &told["error"];
+        assert_eq!(error["reason"], "USAGE", "{said:#?}");
+        let message = error["message"].as_str().unwrap();
+        assert!(!message.is_empty() && !message.contains("Usage:") && !message.contains('\n'), "{message}");
+    }
+    let said = Said::of(binary(home.path()).args(["capture", "--", "--json", "--nonsense"]).output().unwrap());
+    assert!(said.err.starts_with("error: "), "what follows `--` is text: {}", said.err);
+}
+
+#[test]
+fn shells_get_what_they_need_to_complete_commands() {
+    let home = tempfile::tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish"] {
+        let said = Said::of(binary(home.path()).args(["completions", shell]).output().unwrap());
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:#?}");
+        assert!(said.out.contains("antiphon") && said.out.contains("expected-head"), "{shell}");
+    }
+}
+
+// A thread whose first turn failed was shown as if it was at work.
+#[test]
+fn a_thread_whose_first_turn_failed_is_shown_as_what_it_is() {
+    let server = Server::start();
+    assert_eq!(server.say(["capture", "break", "--new-thread", "t", "--run-id", "r"]).code, Some(1));
+    let threads = server.run(["threads"]).out;
+    assert!(threads.contains("empty, last run failed"), "{threads}");
+    assert!(server.run(["threads", "get", "t"]).out.contains("active run  r (failed)"));
+    let log = server.run(["log", "--thread", "t"]);
+    assert!(log.err.contains("t: has no exchange yet: run r ended failed"), "{}", log.err);
+    assert!(server.run(["log", "--graph"]).out.contains("t has no exchange yet: run r ended failed"));
+}
+
+// `log` shows what the next command takes.
+#[test]
+fn a_log_has_ids_that_can_be_used() {
+    let server = Server::start();
+    let exchange = server.run(["capture", "hello", "--new-thread", "t"]).after("exchange");
+    assert!(server.run(["log", "--thread", "t"]).out.contains(&exchange));
+    assert!(server.run(["log", &exchange]).out.contains(&exchange));
+}

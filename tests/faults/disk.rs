@@ -3,13 +3,21 @@
 use std::path::Path;
 use std::process::Command;
 
+use antiphon::grpc::pb;
+use antiphon::grpc::pb::admin_service_client::AdminServiceClient;
+use antiphon::grpc::pb::exchange_service_client::ExchangeServiceClient;
 use antiphon::store::sled::{Config, Sled};
 use antiphon::store::{Error, Health, Store};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+use tonic_types::StatusExt;
 
 use crate::harness::{Running, child};
 use crate::kill::killed_after;
 use crate::load::Load;
 use crate::power::model;
+use crate::server::{CONFIG, Server, said};
 
 const LOAD: Load = Load { callers: 8, bytes: 2048, kept: u64::MAX };
 
@@ -121,6 +129,49 @@ async fn room_on_the_disk_is_enough_to_go_on() {
     LOAD.run(&store, 0, |n| acked[0] = n).await;
     assert!(acked[0] > before + 100, "it went on at once");
     LOAD.check_all(&store, &acked).await.unwrap();
+}
+
+// Health turned late, and nothing said why.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_on_a_full_disk_says_so_and_why() {
+    let Some(disk) = Mounted::new(48) else {
+        return println!("not checked: this process may not mount a file system");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("antiphon.toml");
+    std::fs::write(&config, format!("{CONFIG}[store]\nmin_free_mebibytes = 0\n")).unwrap();
+    let mut server = Server::start(&config, &disk.path().join("data")).await;
+    let mut health = HealthClient::new(server.channel.clone());
+    let mut watch = health.watch(HealthCheckRequest::default()).await.unwrap().into_inner();
+    assert_eq!(watch.message().await.unwrap().unwrap().status(), ServingStatus::Serving);
+    let mut client = ExchangeServiceClient::new(server.channel.clone());
+    let mut texts = (0..).map(|n: u64| noise(n, 1 << 19));
+    let refused = loop {
+        let request = pb::CaptureRequest {
+            execution: Some(pb::capture_request::Execution::Request(said(&texts.next().unwrap()))),
+            thread: None,
+        };
+        if let Err(refused) = client.capture(request).await {
+            break refused;
+        }
+    };
+    assert_eq!(refused.get_details_error_info().unwrap().reason, "STORE_READ_ONLY", "{refused}");
+    assert_eq!(watch.message().await.unwrap().unwrap().status(), ServingStatus::NotServing);
+    let mut admin = AdminServiceClient::new(server.channel.clone());
+    let info = admin.get_server_info(pb::GetServerInfoRequest {}).await.unwrap().into_inner().server_info.unwrap();
+    let store = info.store.unwrap();
+    assert_eq!(store.health(), pb::StoreHealth::ReadOnly);
+    assert!(store.health_reason.contains("No space left on device"), "{}", store.health_reason);
+    disk.remount("size=200m");
+    assert_eq!(watch.message().await.unwrap().unwrap().status(), ServingStatus::Serving);
+    server.kill();
+}
+
+/// Text that hardly compresses.
+fn noise(n: u64, length: usize) -> String {
+    let mut bytes = vec![0; length / 2];
+    blake3::Hasher::new().update(&n.to_be_bytes()).finalize_xof().fill(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

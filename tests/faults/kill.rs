@@ -3,7 +3,7 @@
 use std::fs;
 
 use antiphon::store::Store;
-use antiphon::store::sled::{Config, Sled};
+use antiphon::store::sled::{Config, Sled, scan};
 
 use crate::harness::{Dice, Running, child, rounds};
 use crate::load::Load;
@@ -40,6 +40,7 @@ async fn acknowledged_writes_survive_kill_9() {
     let mut at = load.start();
     for round in 0..rounds() {
         let acked = killed_after(1 + dice.roll(1500), load, &at, &mut child("write", &data));
+        assert_eq!(scan(&data).unwrap(), [], "round {round}: what kill -9 leaves is no damage");
         let home = data.join("sled");
         if round % 2 == 0 {
             // A crash while the engine wrote a snapshot leaves a file that it would not open beside.
@@ -64,6 +65,7 @@ async fn large_values_survive_kill_9() {
     let mut at = load.start();
     for round in 0..rounds().div_ceil(4) {
         let acked = killed_after(1 + dice.roll(60), load, &at, &mut child("write", dir.path()));
+        assert_eq!(scan(dir.path()).unwrap(), [], "round {round}: what kill -9 leaves is no damage");
         let store = Sled::open(&Config::directory(dir.path())).unwrap();
         at = load.check_all(&store, &acked).await.unwrap_or_else(|what| panic!("round {round}: {what}"));
     }

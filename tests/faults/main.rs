@@ -16,6 +16,7 @@
 mod child;
 mod damage;
 mod disk;
+mod flips;
 mod harness;
 mod kill;
 mod load;

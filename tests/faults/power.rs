@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use antiphon::store::sled::{Config, Sled};
+use antiphon::store::sled::{Config, Sled, scan};
 use tempfile::TempDir;
 
 use crate::harness::{Dice, child, rounds};
@@ -69,6 +69,7 @@ async fn survives(early: u8, bytes: usize, callers: u16, most_acks: u64) {
             }
             let acked = killed_after(1 + dice.roll(most_acks), load, &at, &mut cut_command(&data, &image, early));
             let what = format!("{bytes} bytes, {early} % early, round {round}, life {number}");
+            assert_eq!(scan(&image).unwrap(), [], "{what}: what a power cut leaves is no damage");
             let store = Sled::open(&Config::directory(&image)).unwrap_or_else(|error| panic!("{what}: {error}"));
             at = load.check_all(&store, &acked).await.unwrap_or_else(|lost| panic!("{what}: {lost}"));
         }

@@ -20,7 +20,7 @@ use crate::harness::{Dice, rounds};
 
 const CALLERS: usize = 8;
 
-const CONFIG: &str = r#"
+pub(crate) const CONFIG: &str = r#"
 default_profile = "canned"
 [profiles.canned]
 backend = "script"
@@ -35,13 +35,13 @@ delay_ms = 600000
 "#;
 
 /// The real program.
-struct Server {
+pub(crate) struct Server {
     child: Child,
-    channel: Channel,
+    pub(crate) channel: Channel,
 }
 
 impl Server {
-    async fn start(config: &Path, data: &Path) -> Self {
+    pub(crate) async fn start(config: &Path, data: &Path) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_antiphon"))
             .args(["serve", "--listen", "127.0.0.1:0", "--config"])
             .arg(config)
@@ -64,7 +64,7 @@ impl Server {
         Self { child, channel }
     }
 
-    fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().expect("kill -9");
         self.child.wait().expect("it is gone");
     }
@@ -86,11 +86,11 @@ struct Told {
     asked: String,
 }
 
-fn said(text: &str) -> pb::ExecutionRequest {
+pub(crate) fn said(text: &str) -> pb::ExecutionRequest {
     pb::ExecutionRequest { text: text.to_owned(), ..Default::default() }
 }
 
-fn turn(thread: &str, request: pb::ExecutionRequest) -> pb::ContinueRequest {
+pub(crate) fn turn(thread: &str, request: pb::ExecutionRequest) -> pb::ContinueRequest {
     let point = pb::ThreadPoint { thread_id: thread.to_owned(), ..Default::default() };
     pb::ContinueRequest {
         from: Some(continue_request::From::Thread(point)),

@@ -1,18 +1,20 @@
 //! What the health service says: SERVING while the store takes writes and the server takes work. It must not know why it does not.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 
+use super::watched::{Asker, Look};
 use crate::app::App;
 use crate::grpc::pb;
 use crate::store::Health;
 
-/// How often the store is asked. It has no event for it: that a disk is full shows only when one looks.
+/// How often the store is asked while nobody writes: that a disk is full shows only when one looks.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The services whose health is told: each of ours, and the whole, which has no name.
@@ -43,22 +45,25 @@ pub(super) struct HealthWatch {
 }
 
 impl HealthWatch {
-    /// Says what is true now, and from here on whenever it changes.
-    pub(super) async fn start(app: Arc<App>, reporter: HealthReporter) -> Self {
-        let mut said = status(&app);
-        say(&reporter, said).await;
+    /// Says what is true now, and from here on whenever it changes: at once when somebody met the change, else soon.
+    pub(super) async fn start(
+        app: Arc<App>,
+        reporter: HealthReporter,
+        asker: Asker,
+        mut looks: mpsc::UnboundedReceiver<Look>,
+    ) -> Self {
+        let mut said = None;
+        look(&app, &reporter, &asker, &mut said).await;
         let (stop, mut stopped) = oneshot::channel();
         let watching = tokio::spawn(async move {
             let mut tick = tokio::time::interval(INTERVAL);
             loop {
                 tokio::select! {
-                    _ = tick.tick() => {
-                        let now = status(&app);
-                        if now != said {
-                            tracing::warn!(status = %now, "health.changed");
-                            say(&reporter, now).await;
-                            said = now;
-                        }
+                    _ = tick.tick() => look(&app, &reporter, &asker, &mut said).await,
+                    Some(asked) = looks.recv() => {
+                        look(&app, &reporter, &asker, &mut said).await;
+                        // Whoever asked need not have waited.
+                        asked.send(()).ok();
                     }
                     _ = &mut stopped => return say(&reporter, ServingStatus::NotServing).await,
                 }
@@ -76,9 +81,22 @@ impl HealthWatch {
     }
 }
 
-fn status(app: &App) -> ServingStatus {
-    match app.health() {
+/// Says what is true now, unless it was said already.
+async fn look(app: &App, reporter: &HealthReporter, asker: &Asker, said: &mut Option<ServingStatus>) {
+    let health = app.health();
+    let now = match &health {
         Health::Writable => ServingStatus::Serving,
         Health::ReadOnly(_) => ServingStatus::NotServing,
+    };
+    if *said == Some(now) {
+        return;
     }
+    match (&health, *said) {
+        (Health::ReadOnly(reason), _) => tracing::warn!(status = %now, reason, "health.changed"),
+        (Health::Writable, Some(_)) => tracing::warn!(status = %now, "health.changed"),
+        (Health::Writable, None) => {}
+    }
+    say(reporter, now).await;
+    asker.is_down.store(now == ServingStatus::NotServing, Ordering::Release);
+    *said = Some(now);
 }

@@ -24,6 +24,8 @@ pub struct Engineered {
 
 /// Reads prompts and contracts, makes the backends, and brings them together.
 ///
+/// Called as well with a configuration of which a part could not be read: the rest is checked all the same.
+///
 /// # Errors
 /// Every mistake at once.
 pub fn engine(
@@ -82,9 +84,12 @@ fn backend(
 }
 
 fn scripted(id: &str, config: &BackendConfig) -> Result<Arc<dyn Backend>, Vec<ConfigProblem>> {
-    let settings: scripted::Config = config.settings(id).map_err(|problem| vec![problem])?;
-    let problems = settings.problems();
-    if problems.is_empty() { Ok(Arc::new(scripted::Scripted::new(settings))) } else { Err(named(id, problems)) }
+    let (settings, mut problems) = config.read_settings::<scripted::Config>(id);
+    problems.extend(named(id, settings.as_ref().map(scripted::Config::problems).unwrap_or_default()));
+    match settings {
+        Some(settings) if problems.is_empty() => Ok(Arc::new(scripted::Scripted::new(settings))),
+        _ => Err(problems),
+    }
 }
 
 fn open_ai(
@@ -93,7 +98,8 @@ fn open_ai(
     around: &Surroundings<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Arc<dyn Backend>, Vec<ConfigProblem>> {
-    let mut settings: openai::Config = config.settings(id).map_err(|problem| vec![problem])?;
+    let (settings, mut problems) = config.read_settings::<openai::Config>(id);
+    let Some(mut settings) = settings else { return Err(problems) };
     let key = match (&settings.api_key_env, &settings.api_key_file) {
         (Some(variable), _) => {
             let key = around.environment.var(variable);
@@ -108,23 +114,28 @@ fn open_ai(
         }
         (None, Some(file)) => {
             let path = around.base.join(file);
-            let text = std::fs::read_to_string(&path).map_err(|error| {
-                let what = format!("{}: {error}", path.display());
-                vec![ConfigProblem::new(format!("backends.{id}.api_key_file"), what, "")]
-            })?;
-            Some(text.trim().to_owned())
+            match std::fs::read_to_string(&path) {
+                Ok(text) => Some(text.trim().to_owned()),
+                Err(error) => {
+                    let what = format!("{}: {error}", path.display());
+                    problems.push(ConfigProblem::new(format!("backends.{id}.api_key_file"), what, ""));
+                    None
+                }
+            }
         }
         (None, None) => None,
     };
     let clock = Arc::clone(around.clock);
     let made = openai::OpenAi::new(settings, key.map(SecretString::from), Arc::new(move || clock.now()));
     match made {
-        Ok(backend) => Ok(Arc::new(backend)),
-        Err(openai::Error::Config(problems)) => Err(named(id, problems)),
+        Ok(backend) if problems.is_empty() => return Ok(Arc::new(backend)),
+        Ok(_) => {}
+        Err(openai::Error::Config(found)) => problems.extend(named(id, found)),
         Err(error @ openai::Error::Connections(_)) => {
-            Err(vec![ConfigProblem::new(format!("backends.{id}"), error.to_string(), "")])
+            problems.push(ConfigProblem::new(format!("backends.{id}"), error.to_string(), ""));
         }
     }
+    Err(problems)
 }
 
 fn named<K: AsRef<str>>(id: &str, problems: Vec<(K, String)>) -> Vec<ConfigProblem> {

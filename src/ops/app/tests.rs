@@ -7,12 +7,15 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
 use super::health::SERVICES;
+use std::path::Path;
+
 use super::*;
 use crate::grpc::pb;
 use crate::grpc::pb::exchange_service_client::ExchangeServiceClient;
 use crate::ops::config::parse;
 use crate::ops::environment::tests::FakeEnvironment;
 use crate::ops::source::{RandomIds, SystemClock};
+use crate::store::verify::Event;
 
 const ECHO: &str = "default_profile = \"echo\"\n[profiles.echo]\nbackend = \"echo\"\nmodel = \"m\"\n\
                     [backends.echo]\nkind = \"scripted\"\n[store]\nmin_free_mebibytes = 0\n";
@@ -79,12 +82,12 @@ async fn a_server_serves_until_it_is_told_to_stop_and_keeps_what_it_answered() {
 
     let mut findings = Vec::new();
     let Place::Kept(dir) = place else { unreachable!() };
-    let mut tell = |event: Event<'_>| {
-        if let Event::Finding(finding) = event {
-            findings.push(finding.to_string());
-        }
+    let mut tell = |told: Told<'_>| match told {
+        Told::Records(Event::Finding(finding)) => findings.push(finding.to_string()),
+        Told::Damage(damage) => findings.push(format!("{damage:?}")),
+        Told::Copying { .. } | Told::Records(Event::Progress(_)) => {}
     };
-    let report = verify_offline(Config::default(), &dir, &mut tell).await.unwrap();
+    let report = verify_offline(Config::default(), &dir, None, folder.path(), &mut tell).await.unwrap();
     assert_eq!((findings, report.findings), (Vec::<String>::new(), 0));
     assert!(report.records.values().sum::<u64>() > 0);
 }

@@ -10,7 +10,7 @@ use super::terminal::Style;
 use super::words;
 use crate::domain::source::{Clock, Ids};
 use crate::engine::Engine;
-use crate::ops::app::{self, Engineered};
+use crate::ops::app::Engineered;
 use crate::ops::source::{RandomIds, SystemClock};
 
 /// What can be typed after `check`.
@@ -27,8 +27,8 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         .await
         .map_err(|problems| refused(&problems, context.terminal))?;
     let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
-    let Engineered { engine, notes } = app::engine(&settings.config, context.environment, &clock, &ids)
-        .map_err(|found| refused(&settings.problems(found), context.terminal))?;
+    let Engineered { engine, notes } =
+        settings.engine(context.environment, &clock, &ids).map_err(|problems| refused(&problems, context.terminal))?;
     let terminal = &mut *context.terminal;
     if terminal.is_json() {
         let catalog = engine.catalog();

@@ -9,7 +9,7 @@ use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
 use super::hint;
-use super::terminal::{Style, Terminal};
+use super::terminal::{Style, Terminal, harmless};
 
 /// Why a command did not do what it should.
 #[derive(Debug, thiserror::Error)]
@@ -156,7 +156,11 @@ impl Failure {
             let text = serde_json::to_string_pretty(&self.as_json()).map_err(io::Error::other)?;
             return terminal.note(&text);
         }
-        let mut lines = vec![format!("{} {}", terminal.paint_err(Style::Bad, "error:"), self.plain())];
+        let what = match self {
+            Self::Refused(refusal) => headline(refusal),
+            _ => self.to_string(),
+        };
+        let mut lines = vec![format!("{} {}", terminal.paint_err(Style::Bad, "error:"), harmless(&what))];
         if let Self::Refused(refusal) = self {
             lines.extend(details(refusal, terminal));
         }
@@ -165,11 +169,6 @@ impl Failure {
         let next = self.next().map(|next| if is_remote { terminal.typed(&next) } else { next });
         lines.extend(next.map(|next| format!("{} {next}", terminal.paint_err(Style::Name, "next:"))));
         terminal.note(&lines.join("\n"))
-    }
-
-    /// The message, fit for a terminal.
-    fn plain(&self) -> String {
-        super::terminal::harmless(&self.to_string())
     }
 
     /// What to do next, where there is something to say.
@@ -229,18 +228,32 @@ impl Failure {
     }
 }
 
+/// What went wrong, in a line. The server's message repeats its fields; once is enough.
+fn headline(refusal: &Refusal) -> String {
+    match refusal.fields.as_slice() {
+        [(path, what)] if refusal.message == format!("{path} {what}") => format!("{path}: {what}"),
+        [_, _, ..] if repeats_fields(refusal) => format!("{} fields of the request are wrong", refusal.fields.len()),
+        _ => refusal.message.clone(),
+    }
+}
+
+fn repeats_fields(refusal: &Refusal) -> bool {
+    refusal.fields.iter().all(|(_, what)| refusal.message.contains(what))
+}
+
 /// The fields, the reason with its facts, and the request, a line each.
 fn details(refusal: &Refusal, terminal: &Terminal) -> Vec<String> {
-    let dim = |text: &str| terminal.paint_err(Style::Dim, &super::terminal::harmless(text));
+    let dim = |text: &str| terminal.paint_err(Style::Dim, &harmless(text));
     let mut lines: Vec<String> = Vec::new();
-    for (path, what) in &refusal.fields {
-        lines.push(format!("  {} {}", terminal.paint_err(Style::Bold, path), super::terminal::harmless(what)));
+    let is_said = refusal.fields.len() == 1 && repeats_fields(refusal);
+    for (path, what) in refusal.fields.iter().filter(|_| !is_said) {
+        lines.push(format!("  {} {}", terminal.paint_err(Style::Bold, path), harmless(what)));
     }
     let code = code_word(refusal.code);
     let word = if refusal.reason.is_empty() { code.to_owned() } else { format!("{} ({code})", refusal.reason) };
     lines.push(format!("  {} {word}", dim("reason")));
     for (key, value) in &refusal.metadata {
-        lines.push(format!("  {} {}", dim(key), super::terminal::harmless(value)));
+        lines.push(format!("  {} {}", dim(key), harmless(value)));
     }
     if let Some(delay) = refusal.retry_after_ms {
         lines.push(format!("  {} {}", dim("retry after"), humantime::format_duration(Duration::from_millis(delay))));
@@ -298,6 +311,28 @@ mod tests {
         assert_eq!(err.text(), expected);
         assert_eq!(out.text(), "");
         assert_eq!(refused().exit_code(), 1);
+    }
+
+    #[test]
+    fn what_the_message_says_of_fields_is_not_said_twice() {
+        let told = |message: &str, fields: &[(&str, &str)]| {
+            let mut details = ErrorDetails::new();
+            details.set_error_info("INVALID_FIELDS", "antiphon", []);
+            for (path, what) in fields {
+                details.add_bad_request_violation(*path, *what);
+            }
+            let failure: Failure = Status::with_error_details(Code::InvalidArgument, message, details).into();
+            let (mut terminal, _, err) = Terminal::captured();
+            failure.show(&mut terminal).unwrap();
+            err.text()
+        };
+        let one = told("a.b must be 1", &[("a.b", "must be 1")]);
+        assert_eq!(one, "error: a.b: must be 1\n  reason INVALID_FIELDS (INVALID_ARGUMENT)\n");
+        let two = told("a must be 1; b is 2", &[("a", "must be 1"), ("b", "is 2")]);
+        assert!(
+            two.starts_with("error: 2 fields of the request are wrong\n  a must be 1\n  b is 2\n  reason"),
+            "{two}"
+        );
     }
 
     #[test]

@@ -6,7 +6,6 @@ use super::answer::{Answer, Turn};
 use super::failure::Failure;
 use super::request::{self, PointOptions, RequestOptions, ResultOptions, RunOptions};
 use super::terminal::Style;
-use super::words;
 use crate::grpc::pb;
 
 /// What can be typed after `fork`.
@@ -112,7 +111,7 @@ fn bare(thread: &pb::Thread, context: &mut Context<'_>) -> Result<(), Failure> {
     let terminal = &mut *context.terminal;
     let id = terminal.foreign(&thread.thread_id);
     terminal.line(&id)?;
-    let at = format!("at turn {}, exchange {}", thread.turn_count, words::short_id(&thread.head_exchange_id));
+    let at = format!("at turn {}, exchange {}", thread.turn_count, thread.head_exchange_id);
     let next = terminal.typed(&format!("antiphon continue --thread {} \"…\"", thread.thread_id));
     let text = terminal.paint_err(Style::Dim, &format!("{at}\nnext: {next}"));
     Ok(terminal.note(&text)?)

@@ -11,7 +11,7 @@ pub(crate) fn after(refusal: &Refusal) -> Option<String> {
     };
     let hint = match refusal.reason.as_str() {
         "INVALID_FIELDS" if refusal.fields.iter().any(|(path, _)| path.ends_with("exchange_id")) => {
-            "antiphon log --graph --full-ids shows ids whole; the short ones are only for reading".to_owned()
+            "short ids are only for reading; antiphon log, threads get, runs get, and log --graph --full-ids show them whole".to_owned()
         }
         "EXCHANGE_NOT_FOUND" => "antiphon log --graph shows the exchanges of all threads".to_owned(),
         "THREAD_NOT_FOUND" => "antiphon threads lists those that there are".to_owned(),

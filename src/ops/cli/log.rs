@@ -14,8 +14,10 @@ use super::terminal::{Style, Terminal};
 use super::{width, words};
 use crate::grpc::pb;
 
-/// Columns for what one side said.
+/// Columns for what one side said, beside a short id.
 const SIDE_COLUMNS: usize = 44;
+/// The same, beside a whole id.
+const NARROW_COLUMNS: usize = 36;
 
 /// What can be typed after `log`.
 #[derive(clap::Args, Debug)]
@@ -32,8 +34,8 @@ pub(super) struct Arguments {
     /// Draw how histories part; of all threads when none is named
     #[arg(long, short = 'g')]
     graph: bool,
-    /// Show exchange ids whole
-    #[arg(long)]
+    /// With --graph: show exchange ids whole, as commands take them
+    #[arg(long, requires = "graph")]
     full_ids: bool,
     /// With --graph of all threads: at most so many
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
@@ -61,8 +63,10 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     if terminal.is_json() {
         return Ok(terminal.json(&pb::ListTurnsResponse { turns, next_page_token: String::new() })?);
     }
-    let lines = table(&turns, arguments.full_ids).lines(terminal);
-    terminal.lines(lines)?;
+    if !turns.is_empty() {
+        let lines = table(&turns).lines(terminal);
+        terminal.lines(lines)?;
+    }
     if !state.is_empty() {
         let state = terminal.paint_err(Style::Odd, &state);
         terminal.note(&state)?;
@@ -78,7 +82,7 @@ async fn of_thread(remote: &Remote, thread_id: &str) -> Result<(Vec<pb::Turn>, S
     })
     .await?;
     let thread = thread(remote, thread_id).await?;
-    let state = states(&thread).join("; ");
+    let state = states(&thread, super::threads::active(remote, &thread).await?);
     Ok((turns, if state.is_empty() { state } else { format!("{thread_id}: {state}") }))
 }
 
@@ -88,30 +92,34 @@ async fn thread(remote: &Remote, thread_id: &str) -> Result<pb::Thread, Failure>
     response.thread.ok_or_else(|| Failure::incomplete("thread"))
 }
 
-/// What a thread waits for.
-fn states(thread: &pb::Thread) -> Vec<String> {
-    let mut states = Vec::new();
-    if let Some(pending) = &thread.pending {
-        let calls: Vec<&str> = pending.calls.iter().map(|call| call.name.as_str()).collect();
-        let exchange = words::short_id(&pending.exchange_id);
-        states.push(format!("waits for results of {} at {exchange} (run {})", calls.join(", "), pending.run_id));
-    } else if !thread.active_run_id.is_empty() {
-        states.push(format!("run {} has not completed", thread.active_run_id));
-    } else if thread.head_exchange_id.is_empty() {
-        states.push("has no exchange yet".to_owned());
+/// What a thread waits for; empty when it is at rest.
+fn states(thread: &pb::Thread, active: Option<pb::RunState>) -> String {
+    let run = &thread.active_run_id;
+    match (&thread.pending, active) {
+        (Some(pending), _) => {
+            let calls: Vec<&str> = pending.calls.iter().map(|call| call.name.as_str()).collect();
+            format!("waits for results of {} at {} (run {})", calls.join(", "), pending.exchange_id, pending.run_id)
+        }
+        (None, Some(pb::RunState::Running | pb::RunState::Queued)) => format!("run {run} is at work"),
+        (None, Some(state)) => {
+            let empty = if thread.head_exchange_id.is_empty() { "has no exchange yet: " } else { "" };
+            format!("{empty}run {run} ended {}; it can be tried again with --retry", words::run_state(state.into()))
+        }
+        (None, None) if thread.head_exchange_id.is_empty() => "has no exchange yet".to_owned(),
+        (None, None) => String::new(),
     }
-    states
 }
 
-fn table(turns: &[pb::Turn], full_ids: bool) -> Table {
+/// With whole ids, since these are what the next command takes.
+fn table(turns: &[pb::Turn]) -> Table {
     let mut table = Table::new(&["EXCHANGE", "TURN", "STOPPED", "ASKED", "ANSWERED"]);
     for turn in turns {
         table.row(vec![
-            Cell::new(id(&turn.exchange_id, full_ids), Style::Name),
+            Cell::new(&turn.exchange_id, Style::Name),
             turn.turn.to_string().into(),
             words::stop_reason(turn.stop_reason).into(),
-            Cell::cut(&turn.user_preview, SIDE_COLUMNS),
-            Cell::cut(&turn.assistant_preview, SIDE_COLUMNS),
+            Cell::cut(&turn.user_preview, NARROW_COLUMNS),
+            Cell::cut(&turn.assistant_preview, NARROW_COLUMNS),
         ]);
     }
     table
@@ -176,7 +184,7 @@ impl Drawing {
         let age = |thread: &pb::Thread| thread.create_time.map(|time| (time.seconds, time.nanos));
         threads.sort_by_key(age);
         for thread in &threads {
-            let state = states(thread).join("; ");
+            let state = states(thread, super::threads::active(remote, thread).await?);
             if !thread.head_exchange_id.is_empty() {
                 self.add(remote, &thread.head_exchange_id).await?;
                 self.forest.name(&thread.head_exchange_id, &thread.thread_id);
@@ -229,7 +237,10 @@ fn line(node: &Node, terminal: &Terminal, full_ids: bool) -> String {
     let names: Vec<&str> = node.names.iter().map(String::as_str).filter(|name| seen.insert(*name)).collect();
     let names = if names.is_empty() { String::new() } else { format!(" ({})", names.join("; ")) };
     let user = width::one_line(&step.user, SIDE_COLUMNS);
-    let answer = terminal.paint(Style::Dim, &format!("→ {}", width::one_line(&step.assistant, SIDE_COLUMNS)));
+    let said = width::one_line(&step.assistant, SIDE_COLUMNS);
+    // A call of a tool has an arrow of its own.
+    let arrow = if said.starts_with('→') { "" } else { "→ " };
+    let answer = terminal.paint(Style::Dim, &format!("{arrow}{said}"));
     format!("{exchange} {turn}{}  {user} {answer}", terminal.paint(Style::Good, &names))
 }
 
@@ -252,13 +263,13 @@ mod tests {
     fn a_graph_has_ids_turns_names_and_both_sides() {
         let mut drawing = Drawing::default();
         drawing.forest.add([step("a", 1), step("b", 2)]);
-        drawing.forest.add([step("a", 1), step("c", 2)]);
+        drawing.forest.add([step("a", 1), Step { assistant: "→ look()".into(), ..step("c", 2) }]);
         drawing.forest.name("b", "main");
         drawing.forest.name("c", "left");
         drawing.forest.name("c", "right");
         drawing.bare.push("empty has no exchange yet".into());
         let expected = "* b   2 (main)  question b → answer b\n\
-                        | * c   2 (left; right)  question c → answer c\n\
+                        | * c   2 (left; right)  question c → look()\n\
                         |/\n\
                         * a   1  question a → answer a\n\
                         empty has no exchange yet";
@@ -273,9 +284,11 @@ mod tests {
         let call = pb::ToolCall { name: "get".into(), ..Default::default() };
         let pending = pb::PendingToolCalls { run_id: "r".into(), exchange_id: "e".into(), calls: vec![call] };
         let waiting = pb::Thread { pending: Some(pending), active_run_id: "r".into(), ..Default::default() };
-        assert_eq!(states(&waiting), ["waits for results of get at e (run r)"]);
+        assert_eq!(states(&waiting, None), "waits for results of get at e (run r)");
         let failed = pb::Thread { active_run_id: "r".into(), ..Default::default() };
-        assert_eq!(states(&failed), ["run r has not completed"]);
-        assert_eq!(states(&pb::Thread::default()), ["has no exchange yet"]);
+        let expected = "has no exchange yet: run r ended failed; it can be tried again with --retry";
+        assert_eq!(states(&failed, Some(pb::RunState::Failed)), expected);
+        assert_eq!(states(&failed, Some(pb::RunState::Running)), "run r is at work");
+        assert_eq!(states(&pb::Thread::default(), None), "has no exchange yet");
     }
 }

@@ -1,5 +1,5 @@
 //! The command line: what can be typed, and what each verb does with it. One file a verb. It must not know rules, nor how a server is put
-//! together: all verbs but `serve`, `check` and an offline `verify`, which ask the rest of `ops`, are clients like any other.
+//! together: all verbs but `serve`, `check`, `completions` and an offline `verify` are clients like any other.
 
 mod answer;
 mod bench;
@@ -7,6 +7,7 @@ mod capture;
 mod catalog;
 mod chat;
 mod check;
+mod completions;
 mod continuation;
 mod failure;
 mod fork;
@@ -33,6 +34,7 @@ mod words;
 use std::ffi::OsString;
 use std::time::Duration;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 pub use self::terminal::{Colour, Streams};
@@ -104,6 +106,8 @@ enum Verb {
     Verify(verify::Arguments),
     /// Measure a server beside the disk and a bare echo
     Bench(bench::Arguments),
+    /// Write what a shell needs to complete commands
+    Completions(completions::Arguments),
 }
 
 /// What a verb works with.
@@ -140,14 +144,35 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: &dyn Envi
 
 /// Reads the command line. Help is no failure, but nothing is left to do after it.
 fn parse(arguments: impl IntoIterator<Item = OsString>, terminal: &mut Terminal) -> Result<Line, Failure> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    // A line that cannot be read may still say how to answer.
+    let wants_json =
+        arguments.iter().skip(1).take_while(|argument| *argument != "--").any(|argument| argument == "--json");
     Line::try_parse_from(arguments).map_err(|error| {
         let text = error.render().to_string();
+        if error.use_stderr() && wants_json {
+            terminal.configure(Colour::Auto, true);
+            // In place of an error there may be the help.
+            return match error.kind() {
+                ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Failure::usage("the command is not complete"),
+                _ => Failure::usage(without_usage(&text)),
+            };
+        }
         let written = if error.use_stderr() { terminal.write_err(&text) } else { terminal.write(&text) };
         match written {
             Ok(()) => Failure::Parsed(u8::try_from(error.exit_code()).unwrap_or(2)),
             Err(error) => error.into(),
         }
     })
+}
+
+/// What is wrong with a line, without how it should be.
+fn without_usage(text: &str) -> String {
+    let wrong = text.split("\nUsage:").next().unwrap_or(text).trim();
+    let wrong = wrong.strip_prefix("error: ").unwrap_or(wrong);
+    let lines =
+        wrong.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("For more information"));
+    lines.collect::<Vec<_>>().join("; ").replace(":; ", ": ")
 }
 
 fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> Result<(), Failure> {
@@ -174,6 +199,7 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Info(arguments) => info::run(arguments, &mut context).await,
             Verb::Verify(arguments) => verify::run(arguments, &mut context).await,
             Verb::Bench(arguments) => bench::run(arguments, &mut context).await,
+            Verb::Completions(arguments) => completions::run(&arguments, &mut context),
         }
     });
     // What is still at work, such as a server that was stopped by force, is not waited for.

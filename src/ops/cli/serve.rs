@@ -48,6 +48,8 @@ pub(super) struct Settings {
     pub(super) source: Option<Source>,
     /// What there is to say about it.
     pub(super) said: Vec<String>,
+    /// What is wrong with the text.
+    mistakes: Vec<ConfigProblem>,
 }
 
 /// Serves.
@@ -58,6 +60,9 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     if let Some(listen) = arguments.listen {
         settings.config.server.listen = listen;
     }
+    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
+    let Engineered { engine, notes } =
+        settings.engine(context.environment, &clock, &ids).map_err(|problems| refused(&problems, context.terminal))?;
     let listen = settings.config.server.listen;
     if !listen.ip().is_loopback() && !arguments.insecure_listen_anywhere {
         return Err(Failure::here(
@@ -66,9 +71,6 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         ));
     }
     let place = place(&arguments, &settings.config, context.environment)?;
-    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
-    let Engineered { engine, notes } = app::engine(&settings.config, context.environment, &clock, &ids)
-        .map_err(|found| refused(&settings.problems(found), context.terminal))?;
     let mut signals = Signals::take()?;
     let colours = context.terminal.err_has_colours();
     telemetry::start(&settings.config.log, colours).map_err(|error| Failure::here(error.to_string(), ""))?;
@@ -94,7 +96,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         tracing::info!(signal = signals.next().await, "shutdown.asked");
         // Only the second one is for us. Nobody listens when the server has ended meanwhile.
         tell.send(()).ok();
-        signals.next().await
+        signals.another().await
     };
     let served = tokio::select! {
         served = running => served,
@@ -110,21 +112,38 @@ pub(super) async fn settings(named: Option<PathBuf>, environment: &dyn Environme
     let here = std::env::current_dir().unwrap_or_default();
     match config::find(named.as_deref(), &here, environment).map_err(|problem| vec![problem])? {
         Some(path) => {
-            let (config, source) = config::read(&path)?;
+            let config::Read { config, source, mistakes } = config::read(&path)?;
             let said = vec![format!("using {}", path.display())];
-            Ok(Settings { config, source: Some(source), said })
+            Ok(Settings { config, source: Some(source), said, mistakes })
         }
         None => {
             let found = discover::find(environment, &discover::LOCAL).await;
             let config = Config { engine: found.engine, base: here, ..Config::default() };
-            Ok(Settings { config, source: None, said: found.said })
+            Ok(Settings { config, source: None, said: found.said, mistakes: Vec::new() })
         }
     }
 }
 
 impl Settings {
+    /// The engine that is configured.
+    ///
+    /// # Errors
+    /// Every mistake, in the text and in what comes of it.
+    pub(super) fn engine(
+        &self,
+        environment: &dyn Environment,
+        clock: &Arc<dyn Clock>,
+        ids: &Arc<dyn Ids>,
+    ) -> Result<Engineered, Vec<Problem>> {
+        match app::engine(&self.config, environment, clock, ids) {
+            Ok(engineered) if self.mistakes.is_empty() => Ok(engineered),
+            Ok(_) => Err(self.problems(self.mistakes.clone())),
+            Err(found) => Err(self.problems([self.mistakes.clone(), found].concat())),
+        }
+    }
+
     /// Mistakes with their places.
-    pub(super) fn problems(&self, found: Vec<ConfigProblem>) -> Vec<Problem> {
+    fn problems(&self, found: Vec<ConfigProblem>) -> Vec<Problem> {
         match &self.source {
             Some(source) => source.problems(found),
             None => config::without_file(found),
@@ -162,6 +181,8 @@ fn say(settings: &Settings, notes: &[String], place: &Place, terminal: &mut Term
 
 /// Tells every mistake in the configuration.
 pub(super) fn refused(problems: &[Problem], terminal: &mut Terminal) -> Failure {
+    let what = if problems.len() == 1 { "mistake" } else { "mistakes" };
+    let summary = format!("the configuration has {} {what}", problems.len());
     if terminal.is_json() {
         let told = problems.iter().map(|problem| {
             serde_json::json!({
@@ -171,16 +192,18 @@ pub(super) fn refused(problems: &[Problem], terminal: &mut Terminal) -> Failure 
                 "message": problem.message,
             })
         });
-        let told = serde_json::json!({ "problems": told.collect::<Vec<_>>() });
+        let told = serde_json::json!({
+            "error": { "reason": "CONFIGURATION", "message": summary },
+            "problems": told.collect::<Vec<_>>(),
+        });
         return match terminal.note(&format!("{told:#}")) {
             Ok(()) => Failure::Said,
             Err(error) => error.into(),
         };
     }
     let lines: Vec<String> = problems.iter().map(|problem| format!("  {problem}")).collect();
-    let what = if problems.len() == 1 { "mistake" } else { "mistakes" };
     Failure::here(
-        format!("the configuration has {} {what}:\n{}", problems.len(), lines.join("\n")),
+        format!("{summary}:\n{}", lines.join("\n")),
         "antiphon check reads it again without starting a server",
     )
 }

@@ -95,7 +95,8 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
                 return Ok(context.terminal.json(&response)?);
             }
             let thread = response.thread.ok_or_else(|| Failure::incomplete("thread"))?;
-            let lines = facts(&thread).lines(context.terminal);
+            let active = active(&remote, &thread).await?;
+            let lines = facts(&thread, active).lines(context.terminal);
             Ok(context.terminal.lines(lines)?)
         }
         What::Create(create) => {
@@ -140,22 +141,25 @@ pub(super) async fn list(
 
 async fn show_list(arguments: List, remote: &Remote, context: &mut Context<'_>) -> Result<(), Failure> {
     let (threads, more) = list(remote, &pairs(&arguments.labels, "--label")?, arguments.limit).await?;
-    let terminal = &mut *context.terminal;
-    if terminal.is_json() {
-        return Ok(terminal.json(&pb::ThreadServiceListResponse { threads, next_page_token: String::new() })?);
+    if context.terminal.is_json() {
+        return Ok(context
+            .terminal
+            .json(&pb::ThreadServiceListResponse { threads, next_page_token: String::new() })?);
     }
     let mut table = Table::new(&["THREAD", "NAME", "TURNS", "HEAD", "STATE", "FROM", "CHANGED"]);
     for thread in &threads {
+        let active = active(remote, thread).await?;
         table.row(vec![
             Cell::new(&thread.thread_id, Style::Name),
             Cell::cut(&thread.name, 40),
             thread.turn_count.to_string().into(),
             words::short_id(&thread.head_exchange_id).into(),
-            state(thread).into(),
+            state(thread, active).into(),
             thread.parent.as_ref().map(from).unwrap_or_default().into(),
             words::time(thread.update_time.as_ref()).into(),
         ]);
     }
+    let terminal = &mut *context.terminal;
     let lines = table.lines(terminal);
     terminal.lines(lines)?;
     if more {
@@ -164,13 +168,29 @@ async fn show_list(arguments: List, remote: &Remote, context: &mut Context<'_>) 
     Ok(())
 }
 
+/// Where the run is that a thread names as active: at work, or one that ended and may be resumed. None where nothing is to be said of it.
+pub(super) async fn active(remote: &Remote, thread: &pb::Thread) -> Result<Option<pb::RunState>, Failure> {
+    if thread.active_run_id.is_empty() || thread.pending.is_some() {
+        return Ok(None);
+    }
+    let request = pb::RunServiceGetRequest { run_id: thread.active_run_id.clone() };
+    let response = remote.within(async { Ok(remote.runs().get(remote.request(request)).await?) }).await?;
+    let run = response.into_inner().run.ok_or_else(|| Failure::incomplete("run"))?;
+    Ok(Some(run.state()).filter(|state| *state != pb::RunState::Completed))
+}
+
 /// A word on what the thread does.
-fn state(thread: &pb::Thread) -> &'static str {
-    match (&thread.pending, thread.active_run_id.is_empty(), thread.head_exchange_id.is_empty()) {
-        (Some(_), _, _) => "waits for results",
-        (None, false, _) => "active run",
-        (None, true, true) => "empty",
-        (None, true, false) => "",
+fn state(thread: &pb::Thread, active: Option<pb::RunState>) -> String {
+    let is_empty = thread.head_exchange_id.is_empty();
+    match (&thread.pending, active) {
+        (Some(_), _) => "waits for results".to_owned(),
+        (None, Some(pb::RunState::Running | pb::RunState::Queued)) => "running".to_owned(),
+        (None, Some(state)) => {
+            let word = words::run_state(state.into());
+            format!("{}last run {word}", if is_empty { "empty, " } else { "" })
+        }
+        (None, None) if is_empty => "empty".to_owned(),
+        (None, None) => String::new(),
     }
 }
 
@@ -180,14 +200,17 @@ fn from(parent: &pb::ThreadParent) -> String {
     format!("{place}@{}", parent.turn)
 }
 
-fn facts(thread: &pb::Thread) -> Table {
+fn facts(thread: &pb::Thread, active: Option<pb::RunState>) -> Table {
     let mut table = Table::facts();
     table.row(vec![Cell::new("thread", Style::Dim), Cell::new(&thread.thread_id, Style::Name)]);
     table.fact("name", &thread.name);
     table.fact("turns", thread.turn_count.to_string());
     table.fact("head", &thread.head_exchange_id);
     table.fact("head run", &thread.head_run_id);
-    table.fact("active run", &thread.active_run_id);
+    if !thread.active_run_id.is_empty() {
+        let word = active.map(|state| format!(" ({})", words::run_state(state.into()))).unwrap_or_default();
+        table.fact("active run", format!("{}{word}", thread.active_run_id));
+    }
     if let Some(pending) = &thread.pending {
         table.fact("pending at", &pending.exchange_id);
         for call in &pending.calls {
@@ -242,8 +265,12 @@ mod tests {
     fn a_thread_is_told_in_a_word_and_in_full() {
         let parent = pb::ThreadParent { thread_id: "main".into(), turn: 2, ..Default::default() };
         let thread = pb::Thread { thread_id: "t".into(), parent: Some(parent), ..Default::default() };
-        assert_eq!(state(&thread), "empty");
-        let lines = facts(&thread).lines(&super::super::terminal::Terminal::for_test());
+        assert_eq!(state(&thread, None), "empty");
+        assert_eq!(state(&thread, Some(pb::RunState::Failed)), "empty, last run failed");
+        let on = pb::Thread { head_exchange_id: "e".into(), ..thread.clone() };
+        assert_eq!(state(&on, Some(pb::RunState::Interrupted)), "last run interrupted");
+        assert_eq!(state(&on, Some(pb::RunState::Running)), "running");
+        let lines = facts(&thread, None).lines(&super::super::terminal::Terminal::for_test());
         assert_eq!(lines, ["thread       t", "turns        0", "forked from  main@2"]);
     }
 }

@@ -10,16 +10,21 @@ use super::words;
 use crate::app::verify::Verified;
 use crate::grpc::convert::admin::verified_to_pb;
 use crate::grpc::pb;
-use crate::ops::app::verify_offline;
+use crate::ops::app::{self, Damage, Told, verify_offline};
 use crate::ops::config::Config;
+use crate::ops::shutdown::Signals;
+use crate::store;
 use crate::store::verify::Event;
 
 /// What can be typed after `verify`.
 #[derive(clap::Args, Debug)]
 pub(super) struct Arguments {
-    /// Check the store in this folder, which no server has open
+    /// Check a copy of the store in this folder, which no server has open and which is not changed
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Make the copy in this folder; else beside the store, or where temporary files are
+    #[arg(long, value_name = "DIR", requires = "data")]
+    copy_in: Option<PathBuf>,
     /// Stop after so many findings
     #[arg(long, value_name = "N", conflicts_with = "data", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     max_findings: Option<u32>,
@@ -28,7 +33,7 @@ pub(super) struct Arguments {
 /// Verifies.
 pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Result<(), Failure> {
     if let Some(dir) = arguments.data {
-        return offline(&dir, context.terminal).await;
+        return offline(&dir, arguments.copy_in.as_deref(), context.terminal).await;
     }
     let remote = context.remote().await?;
     let request = pb::VerifyRequest { scope: None, max_findings: arguments.max_findings.unwrap_or_default() };
@@ -49,7 +54,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
 }
 
 /// A store that no server has open. Told in the words of the API, as if a server had looked.
-async fn offline(dir: &Path, terminal: &mut Terminal) -> Result<(), Failure> {
+async fn offline(dir: &Path, under: Option<&Path>, terminal: &mut Terminal) -> Result<(), Failure> {
     if !dir.is_dir() {
         return Err(Failure::file(dir, "there is no such folder"));
     }
@@ -60,18 +65,67 @@ async fn offline(dir: &Path, terminal: &mut Terminal) -> Result<(), Failure> {
             "name the folder that `serve --data` was given",
         ));
     }
+    let mut signals = Signals::take()?;
     let begun = Instant::now();
     let elapsed = || prost_types::Duration::try_from(begun.elapsed()).unwrap_or_default();
-    let mut told = Ok(());
-    let report = verify_offline(Config::default(), dir, &mut |event| {
-        if let (Event::Finding(finding), Ok(())) = (event, &told) {
-            told = said(verified_to_pb(Verified::Finding(finding), elapsed()), terminal);
+    let mut outcome = Ok(());
+    let mut tell = |told: Told<'_>| {
+        if outcome.is_ok() {
+            outcome = match told {
+                Told::Copying { to, bytes } => copying(to, bytes, terminal),
+                Told::Damage(damage) => show(&damaged(&damage), terminal),
+                Told::Records(Event::Finding(finding)) => {
+                    said(verified_to_pb(Verified::Finding(finding), elapsed()), terminal)
+                }
+                Told::Records(Event::Progress(_)) => Ok(()),
+            };
         }
-    })
-    .await
-    .map_err(|error| Failure::here(error.to_string(), "a server that has it open can be asked: antiphon verify"))?;
-    told?;
-    said(verified_to_pb(Verified::Done(report, false), elapsed()), terminal)
+    };
+    let elsewhere = std::env::temp_dir();
+    let verified = tokio::select! {
+        verified = verify_offline(Config::default(), dir, under, &elsewhere, &mut tell) => verified.map_err(explained),
+        // The copy is removed as the work is dropped.
+        signal = signals.next() => Err(Failure::here(format!("stopped by {signal}"), "")),
+    };
+    outcome?;
+    said(verified_to_pb(Verified::Done(verified?, false), elapsed()), terminal)
+}
+
+/// Says what is looked at, to a person.
+fn copying(to: &Path, bytes: u64, terminal: &mut Terminal) -> Result<(), Failure> {
+    if terminal.is_json() {
+        return Ok(());
+    }
+    let note =
+        format!("verifying a copy of {} in {}; the store itself is not changed", words::bytes(bytes), to.display());
+    let note = terminal.paint_err(Style::Dim, &note);
+    Ok(terminal.note(&note)?)
+}
+
+/// Damage of a file, as a finding.
+fn damaged(damage: &Damage) -> pb::Finding {
+    pb::Finding {
+        code: "damaged_file".to_owned(),
+        kind: "file".to_owned(),
+        record: format!("{} at byte {}", damage.file, damage.at),
+        message: damage.what.to_owned(),
+        remedy:
+            "newer values may be missing and older ones in their place: put back a copy of the folder that was made \
+                 while the server was stopped"
+                .to_owned(),
+    }
+}
+
+/// Why it could not be verified, with the way out.
+fn explained(error: app::Error) -> Failure {
+    let remedy = match &error {
+        app::Error::Store(store::Error::Unavailable(_)) => {
+            "ask the server that has it: antiphon verify, with --server URL where it is not at the usual address; or stop it"
+        }
+        app::Error::Copy(_) => "--copy-in DIR names another folder for the copy",
+        _ => "",
+    };
+    Failure::here(error.to_string(), remedy)
 }
 
 /// One event, as it comes from a server too.
@@ -108,7 +162,8 @@ fn conclude(summary: pb::VerifySummary, terminal: &mut Terminal) -> Result<(), F
         let early = if summary.stopped_early { ", stopped early" } else { "" };
         let style = if findings == 0 { Style::Good } else { Style::Bad };
         let verdict = terminal.paint(style, &format!("{}{early}", words::count(findings, "finding")));
-        terminal.line(&format!("{verdict}; checked {} in {took}", counts.join(", ")))?;
+        let checked = if counts.is_empty() { "an empty store".to_owned() } else { counts.join(", ") };
+        terminal.line(&format!("{verdict}; checked {checked} in {took}"))?;
     }
     if findings == 0 { Ok(()) } else { Err(Failure::Said) }
 }

@@ -124,9 +124,12 @@ fn await_settled() {
     drop(SETTLED.wait_timeout_while(unsettled, SETTLED_WITHIN, |count| *count > 0));
 }
 
-/// Bytes that this process may still write to the file system of an open file.
+/// Bytes that this process may still write to the file system of an open file, or folder.
+///
+/// # Errors
+/// When the system does not tell.
 #[expect(unsafe_code, reason = "the standard library does not tell the free space of a disk")]
-pub(super) fn free_bytes(file: &File) -> io::Result<u64> {
+pub fn free_bytes(file: &File) -> io::Result<u64> {
     let mut answer = std::mem::MaybeUninit::<libc::statvfs>::uninit();
     // SAFETY: the descriptor is open as long as `file` lives, and the answer is read only if the call filled it.
     let answer = unsafe {

@@ -32,6 +32,15 @@ pub(super) fn path(dir: &Path) -> PathBuf {
     dir.join("sled.mark")
 }
 
+/// Whether there is a file and its number cannot be read. An empty one has none yet.
+pub(super) fn is_broken(dir: &Path) -> io::Result<bool> {
+    match std::fs::read(path(dir)) {
+        Ok(bytes) => Ok(!bytes.is_empty() && bytes.as_slice().try_into().ok().and_then(decode).is_none()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// The number of a value in the tree; zero for a store from before there were numbers.
 pub(super) fn number(value: Option<&IVec>) -> u64 {
     value.and_then(|value| value.as_ref().try_into().ok()).map_or(0, u64::from_be_bytes)

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! `open` makes and checks the files and `files` watches them, `committer` writes, `view` reads, `keys` lays entries
-//! out, `disk` makes a sync a sync, `fault` turns what the engine says into words. One database a process: the
-//! engine's locks are process-wide, so a second one would slow both. Unix only; durable on Linux with the GNU C
+//! out, `disk` makes a sync a sync, `fault` turns what the engine says into words; `still` and `scan` look at a store
+//! that nobody has open. One database a process: the engine's locks are process-wide, so a second one would slow both. Unix only; durable on Linux with the GNU C
 //! library, and where the engine's own sync is a real one.
 
 mod committer;
@@ -19,6 +19,8 @@ mod files;
 mod keys;
 mod mark;
 mod open;
+mod scan;
+mod still;
 mod view;
 
 use std::path::PathBuf;
@@ -32,10 +34,13 @@ use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use self::committer::{Committer, Job, Order, Prepared};
+pub use self::disk::free_bytes;
 use self::fault::Fault;
 use self::files::Files;
 pub use self::open::FORMAT;
 use self::open::{Hold, Opened};
+pub use self::scan::{Damage, scan};
+pub use self::still::{FILES, hold};
 use self::view::{Scan, Short, View};
 use super::{Commit, Error, Health, Key, Namespace, Range, Stats, Store, Write};
 

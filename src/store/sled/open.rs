@@ -30,6 +30,9 @@ use crate::store::Error;
 /// Version of everything this store lays down: key layout, chunks, directory.
 pub const FORMAT: u32 = 1;
 
+/// The file in the directory that its holder locks.
+pub(super) const LOCK: &str = "lock";
+
 /// How long files may still be held by engine threads of a store that this process closed just before.
 const RELEASE_WITHIN: Duration = Duration::from_secs(1);
 
@@ -200,7 +203,7 @@ fn make_dir(dir: &Path) -> Result<(), Error> {
 
 /// Takes the directory for this process. The kernel releases it however the process ends.
 fn lock(dir: &Path) -> Result<File, Error> {
-    let path = dir.join("lock");
+    let path = dir.join(LOCK);
     let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
     let mut file = opened.map_err(|error| unreachable_dir(dir, &error))?;
     match file.try_lock() {
@@ -218,7 +221,7 @@ fn lock(dir: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-fn in_use(dir: &Path, holder: &str) -> String {
+pub(super) fn in_use(dir: &Path, holder: &str) -> String {
     let holder = if holder.is_empty() { "another process".into() } else { format!("process {holder}") };
     format!("the directory {} is in use by {holder}: one server at a time can have it", dir.display())
 }
@@ -359,7 +362,7 @@ fn prove_barrier(db: &Db, hits: impl Fn() -> u64) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn unreachable_dir(dir: &Path, error: &io::Error) -> Error {
+pub(super) fn unreachable_dir(dir: &Path, error: &io::Error) -> Error {
     Error::Unavailable(format!("the directory {} cannot be used for the store: {error}", dir.display()))
 }
 

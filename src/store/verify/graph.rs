@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::Check;
 use super::look::{Look, decode, lean};
+use super::turns::InRun;
 use crate::domain::exchange::Exchange;
 use crate::domain::graph::{BLOCK, Block, Branch, Place, Segment};
 use crate::domain::id::{BranchId, CallId, ExchangeId, Hash};
@@ -20,11 +21,13 @@ pub(super) struct Previous {
     turn: u64,
     content_hash: Hash,
     open: Vec<CallId>,
+    in_run: InRun,
 }
 
 impl Previous {
-    fn new(place: Place, exchange: &Exchange) -> Self {
+    fn new(place: Place, exchange: &Exchange, in_run: InRun) -> Self {
         Self {
+            in_run,
             place,
             id: exchange.id,
             turn: exchange.turn,
@@ -71,13 +74,19 @@ impl Check<'_> {
         self.indexed(&mut problems, "content", &by_content, place).await?;
         let before = self.before(place, previous).await?;
         self.follows(&mut problems, &exchange, &before);
+        let before = match &before {
+            Before::Exchange(previous) => Some(&previous.in_run),
+            Before::Root | Before::Unknown(_) => None,
+        };
+        let in_run = InRun::after(before, &exchange);
+        self.made_by(&mut problems, &exchange, &in_run).await?;
         if exchange.continues != exchange.parent {
             self.expect_exchange(&mut problems, "the exchange that its run continued,", exchange.continues).await?;
         }
         for set in [exchange.offered, exchange.standing].into_iter().flatten() {
             self.set(&mut problems, set).await?;
         }
-        self.previous = Some(Previous::new(place, &exchange));
+        self.previous = Some(Previous::new(place, &exchange, in_run));
         Ok(problems)
     }
 
@@ -132,7 +141,7 @@ impl Check<'_> {
             _ => Place { branch: place.branch, depth: place.depth - 1 },
         };
         Ok(match self.look_exchange(before).await? {
-            Look::Found(exchange) => Before::Exchange(Previous::new(before, &exchange)),
+            Look::Found(exchange) => Before::Exchange(Previous::new(before, &exchange, InRun::after(None, &exchange))),
             Look::Missing => Before::Unknown(Some("the exchange before it is missing")),
             Look::Broken => Before::Unknown(None),
         })

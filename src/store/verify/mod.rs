@@ -8,6 +8,7 @@ mod coordinations;
 mod graph;
 mod look;
 mod names;
+mod turns;
 
 #[cfg(test)]
 mod tests;

@@ -61,6 +61,7 @@ impl Check<'_> {
             problems.push("its thread is missing".to_owned());
         }
         self.expect_exchange(&mut problems, "the exchange that it points to,", head.exchange).await?;
+        self.points_to(&mut problems, &head).await?;
         Ok(problems)
     }
 

@@ -9,10 +9,12 @@ use crate::domain::coordination::{
 use crate::domain::id::{CallId, ExchangeId, Moment, RequestId, RunId, ThreadId};
 use crate::domain::message::{Kind as PartKind, Media, Message, Part, Role};
 use crate::domain::settings::ThreadDefaults;
-use crate::domain::thread::Thread;
+use crate::domain::thread::{Head, Thread};
 use crate::domain::tool::ToolSet;
 use crate::store::ledger::tests::coordinations::{coordination, result};
 use crate::store::ledger::tests::{World, head, run, thread, tool};
+use crate::store::record::Stored;
+use crate::store::record::envelope::Packed;
 use crate::store::record::exchange::draft;
 use crate::store::{Changes, Remembered};
 
@@ -48,6 +50,7 @@ async fn furnished() -> World {
     let set = ToolSet { tools: vec![tool("a"), tool("b")] };
     let root = crate::domain::exchange::Exchange {
         offered: set.hash(),
+        run_id: Some(RunId::new("r")),
         ..world.saying(world.exchange(None, "").id, None, vec![Message { role: Role::User, parts: vec![image] }])
     };
     let mut changes = Changes::new();
@@ -55,7 +58,7 @@ async fn furnished() -> World {
     changes.tool_set(&set);
     let defaults = ThreadDefaults { standing_tools: Some(set), ..ThreadDefaults::default() };
     changes.create_thread(&Thread { defaults, ..thread("t") }, &head(Some(&root)));
-    changes.create_run(&crate::domain::run::Run { exchange: Some(root.id), ..run("r") });
+    changes.create_run(&crate::domain::run::Run { exchange: Some(root.id), exchange_count: 1, ..run("r") });
     let done =
         Remembered { kind: "fork".to_owned(), fingerprint: Hash([1; 32]), result: Bytes::new(), done_at: Moment(1) };
     changes.remember(&RequestId::new("q"), &done);
@@ -130,8 +133,7 @@ async fn a_missing_record_is_found_unless_nothing_names_it() {
         let entry = Entry::of_key(&key).unwrap();
         world.store.tamper(&world.ns, &key, None);
         let (_, findings) = findings(&world).await;
-        let named_by_nothing = entry.kind() == Kind::Request;
-        assert_eq!(findings.is_empty(), named_by_nothing, "{entry}");
+        assert_eq!(findings.is_empty(), entry.kind() == Kind::Request, "{entry}");
         world.store.tamper(&world.ns, &key, Some(value));
     }
 }
@@ -197,6 +199,35 @@ async fn heads_and_runs_that_point_nowhere_are_found() {
     let kinds: Vec<_> = findings.iter().map(|finding| finding.kind).collect();
     assert_eq!(kinds, [Some(Kind::Head), Some(Kind::Run)]);
     assert_eq!(findings[0].record, Entry::Head(ThreadId::new("t")).to_string());
+}
+
+// A store that went back to an older value of a record agreed with itself, record by record.
+#[tokio::test]
+async fn an_older_value_of_a_record_is_found_where_others_know_better() {
+    let world = furnished().await;
+    let put = async |entry: Entry, value: Bytes| {
+        let key = entry.key();
+        let before = world.store.dump(&world.ns)[&key].clone();
+        world.store.tamper(&world.ns, &key, Some(value));
+        let (_, found) = findings(&world).await;
+        world.store.tamper(&world.ns, &key, Some(before));
+        let problems: Vec<_> = found.into_iter().map(|finding| finding.problem).collect();
+        problems.join("; ")
+    };
+    let run_entry = || Entry::Run(RunId::new("r"));
+    let sealed = |run: &crate::domain::run::Run| Packed::new(run.payload()).seal(&run_entry().key());
+    let claimed = put(run_entry(), sealed(&run("r"))).await;
+    assert!(claimed.contains("its run r does not have it"), "{claimed}");
+    let (now, _) = world.ledger.run(&world.ns, &RunId::new("r")).await.unwrap().unwrap();
+    let counted = put(run_entry(), sealed(&crate::domain::run::Run { exchange_count: 2, ..now })).await;
+    assert!(counted.contains("says that it has 2 exchanges, and it is number 1"), "{counted}");
+    let head_entry = || Entry::Head(ThreadId::new("t"));
+    let (head, _) = world.ledger.head(&world.ns, &ThreadId::new("t")).await.unwrap().unwrap();
+    let moved = Head { turn_count: 7, run_id: None, active_run: Some(RunId::new("gone")), ..head };
+    let said = put(head_entry(), Packed::new(moved.payload()).seal(&head_entry().key())).await;
+    for problem in ["active run gone is not stored", "it counts 7 turns", "it names another run"] {
+        assert!(said.contains(problem), "{said}");
+    }
 }
 
 #[tokio::test]

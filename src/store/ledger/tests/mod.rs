@@ -141,7 +141,12 @@ pub(crate) fn thread(id: &str) -> Thread {
 }
 
 pub(crate) fn head(exchange: Option<&Exchange>) -> Head {
-    Head { exchange: exchange.map(|exchange| exchange.id), ..Head::default() }
+    Head {
+        exchange: exchange.map(|exchange| exchange.id),
+        run_id: exchange.and_then(|exchange| exchange.run_id.clone()),
+        turn_count: exchange.map_or(0, |exchange| exchange.turn),
+        ..Head::default()
+    }
 }
 
 pub(crate) fn tool(name: &str) -> Tool {
