@@ -74,7 +74,7 @@ fn backend(
 ) -> Result<Option<Arc<dyn Backend>>, Vec<ConfigProblem>> {
     match config.kind.as_str() {
         client::KIND => {
-            let settings = config.settings(id).map_err(|problem| vec![problem])?;
+            let settings = config.settings(id)?;
             Ok(Some(Arc::new(client::Client::new(settings))))
         }
         "openai" => open_ai(id, config, around, notes).map(Some),
