@@ -140,6 +140,7 @@ impl App {
         let occupied = self.occupy(namespace, &at.id, run_id)?;
         let (thread, head, token) = self.read_thread(namespace, &at.id).await?;
         check_head(at, &head)?;
+        self.check_generating(namespace, &at.id, &head).await?;
         if let Some(exchange) = head.exchange {
             let message = format!("thread `{}` has exchanges already: go on from it with Continue", at.id);
             return Err(Fault::new(Reason::ThreadNotEmpty, message)
@@ -199,6 +200,7 @@ impl App {
         };
         let (thread, head, token) = self.read_thread(namespace, &at.id).await?;
         check_head(at, &head)?;
+        self.check_generating(namespace, &at.id, &head).await?;
         let pending = self.pending(namespace, &head).await?;
         let results = matches!(turn.input, Input::Results(_));
         let mut start = match (pending, head.exchange) {
@@ -377,6 +379,21 @@ impl App {
             (Some((thread, _)), Some((head, token))) => Ok((thread, head, token)),
             _ => Err(Fault::not_found(Reason::ThreadNotFound, "thread", id.as_str())),
         }
+    }
+
+    /// A run whose model a client calls keeps its thread busy, though no process has it.
+    async fn check_generating(&self, namespace: &Namespace, thread: &ThreadId, head: &Head) -> Result<(), Fault> {
+        let Some(active) = &head.active_run else {
+            return Ok(());
+        };
+        let read = self.ledger.run(namespace, active).await.map_err(store_fault)?;
+        if read.is_none_or(|(run, _)| !run.is_clients()) {
+            return Ok(());
+        }
+        let message = format!(
+            "thread `{thread}` is busy with run `{active}`, which waits for a model that the client of a coordination calls: answer it, or cancel it"
+        );
+        Err(Fault::new(Reason::ThreadBusy, message).with("thread_id", thread).with("active_run_id", active))
     }
 
     pub(super) fn occupy(&self, namespace: &Namespace, thread: &ThreadId, run: &RunId) -> Result<Occupied, Fault> {

@@ -15,7 +15,7 @@ const CONTRACT_ENDING: &str = ".json";
 /// The kinds of backends that this version has.
 pub const BACKEND_KINDS: [&str; 3] = ["client", "openai", "scripted"];
 /// The kinds that are named by the design and not there yet.
-const LATER_KINDS: [&str; 5] = ["openai_responses", "anthropic", "gemini", "ollama", "client"];
+const LATER_KINDS: [&str; 4] = ["openai_responses", "anthropic", "gemini", "ollama"];
 /// Contracts that are always there.
 const BUILT_IN: [(&str, Contract, &str); 2] =
     [("text", Contract::Text, "Any text"), ("json", Contract::Json, "Any JSON value")];

@@ -19,6 +19,7 @@ mod catalog;
 mod coordinate;
 mod ends;
 mod errors;
+mod generation;
 mod heads;
 mod lists;
 mod pending;
