@@ -8,7 +8,7 @@ use pb::next_action::Action;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
-use tonic::{Status, Streaming};
+use tonic::{Request, Status, Streaming};
 
 use super::server::Running;
 use super::{ask, within};
@@ -72,9 +72,39 @@ pub(crate) fn results(batch_id: &str, results: Vec<pb::ToolResult>) -> Say {
     Say::ToolResults(pb::BatchResults { batch_id: batch_id.to_owned(), results, run_id: String::new() })
 }
 
+/// The action that ends it well.
+pub(crate) fn stop() -> Action {
+    Action::Stop(pb::StopAction {})
+}
+
 /// An attach that has seen nothing yet.
 pub(crate) fn attach(coordination_id: &str) -> Say {
-    Say::Attach(pb::CoordinationAttach { coordination_id: coordination_id.to_owned(), ..Default::default() })
+    attach_after(coordination_id, 0)
+}
+
+/// An attach that has seen the frames up to a number.
+pub(crate) fn attach_after(coordination_id: &str, after_sequence: u64) -> Say {
+    let coordination_id = coordination_id.to_owned();
+    Say::Attach(pb::CoordinationAttach { coordination_id, after_sequence, ..Default::default() })
+}
+
+/// A cancel by frame.
+pub(crate) fn cancel() -> Say {
+    Say::Cancel(pb::CoordinationCancel::default())
+}
+
+/// An answer by another way than a stream.
+pub(crate) fn answer(coordination_id: &str, decision_id: &str, action: Action) -> pb::AnswerRequest {
+    let next = pb::NextAction { decision_id: decision_id.to_owned(), action: Some(action) };
+    let answer = Some(pb::answer_request::Answer::NextAction(next));
+    pb::AnswerRequest { coordination_id: coordination_id.to_owned(), answer }
+}
+
+/// Results by another way than a stream.
+pub(crate) fn answer_tools(coordination_id: &str, batch_id: &str, results: Vec<pb::ToolResult>) -> pb::AnswerRequest {
+    let batch = pb::BatchResults { batch_id: batch_id.to_owned(), results, run_id: String::new() };
+    let answer = Some(pb::answer_request::Answer::ToolResults(batch));
+    pb::AnswerRequest { coordination_id: coordination_id.to_owned(), answer }
 }
 
 impl Loop {
@@ -85,10 +115,19 @@ impl Loop {
 
     /// The same, on a connection.
     pub(crate) async fn on(channel: Channel, first: Say) -> Self {
+        Self::on_with(channel, &[], first).await
+    }
+
+    /// The same, with headers of the caller.
+    pub(crate) async fn on_with(channel: Channel, headers: &[(&'static str, &str)], first: Say) -> Self {
         let (say, said) = mpsc::channel(64);
         let mut client = pb::exchange_service_client::ExchangeServiceClient::new(channel);
-        let opened = within("the headers of the stream", client.coordinate(ReceiverStream::new(said))).await;
-        let mut this = Self { say: Some(say), frames: opened.unwrap().into_inner(), seen: Vec::new() };
+        let mut request = Request::new(ReceiverStream::new(said));
+        for (name, value) in headers {
+            request.metadata_mut().insert(*name, value.parse().unwrap());
+        }
+        let opened = within("the headers of the stream", client.coordinate(request)).await;
+        let this = Self { say: Some(say), frames: opened.unwrap().into_inner(), seen: Vec::new() };
         this.say(first).await;
         this
     }
@@ -100,8 +139,12 @@ impl Loop {
 
     /// Says a frame.
     pub(crate) async fn say(&self, frame: Say) {
-        let frame = pb::CoordinateRequest { frame: Some(frame) };
-        self.say.as_ref().unwrap().send(frame).await.unwrap();
+        self.send(pb::CoordinateRequest { frame: Some(frame) }).await;
+    }
+
+    /// Sends a message as it is.
+    pub(crate) async fn send(&self, message: pb::CoordinateRequest) {
+        within("room for a frame", self.say.as_ref().unwrap().send(message)).await.unwrap();
     }
 
     /// Answers the pending decision.
@@ -204,6 +247,29 @@ impl Loop {
         };
         assert!(self.next().await.unwrap().is_none(), "nothing comes after `detached`");
         detached
+    }
+
+    /// The text of the pieces so far.
+    pub(crate) fn pieces(&self) -> String {
+        let text = |frame: &pb::CoordinateResponse| match &frame.frame {
+            Some(Told::Delta(pb::Delta { delta: Some(pb::delta::Delta::Text(piece)) })) => Some(piece.text.clone()),
+            _ => None,
+        };
+        self.seen.iter().filter_map(text).collect()
+    }
+
+    /// Why the stream ends before anything was told.
+    pub(crate) async fn refused(&mut self) -> Status {
+        self.next().await.unwrap_err()
+    }
+
+    /// The next frame of one kind, with whatever comes before it passed over.
+    pub(crate) async fn until<T>(&mut self, what: impl Fn(&Told) -> Option<T>) -> T {
+        loop {
+            if let Some(found) = what(&self.frame().await) {
+                return found;
+            }
+        }
     }
 
     /// The numbers of the journalled frames so far.
