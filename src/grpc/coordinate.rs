@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 use tonic::{Status, Streaming};
@@ -14,12 +15,16 @@ use super::convert::coordination::{self, Frame, told};
 use super::pb;
 use super::status::ended;
 use crate::app::App;
+use crate::app::coordination::ask::{Answer, Said};
 use crate::app::coordination::told::{Told, What};
 use crate::app::coordination::{Stream, Voice};
 use crate::domain::fault::{Fault, Reason};
 
 /// How long a stream may be silent before it says what it is for.
 const FIRST_FRAME: Duration = Duration::from_secs(60);
+
+/// Answers that wait; a client that sends more is not read until there is room.
+const QUEUE: usize = 16;
 
 /// Where a stream is.
 enum At {
@@ -98,26 +103,62 @@ async fn open(
     Ok((stream, AbortOnDropHandle::new(tokio::spawn(listening))))
 }
 
+/// What waits for what was said before it.
+enum Queued {
+    Answer(Box<Answer>),
+    Refusal(String, Fault),
+}
+
 /// Takes what the client says until it ends its side or is gone. Aborted when the stream is dropped, which is what lets go.
-async fn listen(voice: Voice, mut inbound: Streaming<pb::CoordinateRequest>) {
+///
+/// Answers wait for one another, and may wait long: for room at a backend, for a turn that is at work. A cancel and a suspend do not wait
+/// behind them.
+async fn listen(voice: Voice, inbound: Streaming<pb::CoordinateRequest>) {
+    let (queue, mut queued) = mpsc::channel(QUEUE);
+    let answering = async {
+        while let Some(next) = queued.recv().await {
+            let goes_on = match next {
+                Queued::Answer(answer) => voice.say(Said::Answer(answer)).await,
+                Queued::Refusal(id, fault) => voice.refuse(id, fault).await,
+            };
+            if !goes_on {
+                return Err(());
+            }
+        }
+        Ok(())
+    };
+    let reading = read(&voice, inbound, queue);
+    if tokio::try_join!(answering, reading).is_ok() {
+        voice.half_close();
+    }
+}
+
+/// Reads what the client says; well ended when the client ended its side.
+async fn read(
+    voice: &Voice,
+    mut inbound: Streaming<pb::CoordinateRequest>,
+    queue: mpsc::Sender<Queued>,
+) -> Result<(), ()> {
     loop {
-        let request = match inbound.message().await {
-            Ok(Some(request)) => request,
-            Ok(None) => return voice.half_close(),
-            // The transport is broken; the other direction notices as well.
-            Err(_) => return,
+        // A broken transport is noticed by the other direction as well.
+        let Some(request) = inbound.message().await.map_err(|_| ())? else {
+            return Ok(());
         };
         let id = coordination::named(&request);
-        let goes_on = match coordination::frame_from_pb(request) {
-            Ok(Frame::Said(said)) => voice.say(said).await,
+        let next = match coordination::frame_from_pb(request) {
+            Ok(Frame::Said(Said::Answer(answer))) => Queued::Answer(answer),
+            Ok(Frame::Said(said)) => {
+                if !voice.say(said).await {
+                    return Err(());
+                }
+                continue;
+            }
             Ok(Frame::Start(_) | Frame::Attach(_)) => {
                 let message = "`start` and `attach` are the first message of a stream: open another one";
-                voice.refuse(id, Fault::new(Reason::OutOfOrder, message).with("state", "STARTED")).await
+                Queued::Refusal(id, Fault::new(Reason::OutOfOrder, message).with("state", "STARTED"))
             }
-            Err(fault) => voice.refuse(id, fault).await,
+            Err(fault) => Queued::Refusal(id, fault),
         };
-        if !goes_on {
-            return;
-        }
+        queue.send(next).await.map_err(|_| ())?;
     }
 }
