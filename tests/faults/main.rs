@@ -13,7 +13,11 @@
     reason = "a test that meets the unexpected fails, in its helpers too"
 )]
 
+#[path = "../support/mod.rs"]
+mod support;
+
 mod child;
+mod coordinations;
 mod damage;
 mod disk;
 mod flips;
