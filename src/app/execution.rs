@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use tracing::Instrument;
 
 use crate::domain::fault::{Fault, Reason};
@@ -424,7 +426,14 @@ impl<T: Send + Sync> Events for Teller<'_, T> {
     }
 
     fn delta(&mut self, delta: Delta) {
-        self.flight.tell(Event::Delta(delta));
+        self.tell(Event::Delta(delta));
+    }
+
+    fn ready(&mut self) -> BoxFuture<'_, ()> {
+        match self.companion {
+            Some(companion) => companion.ready(),
+            None => futures::future::ready(()).boxed(),
+        }
     }
 
     fn warning(&mut self, warning: &Warning) {

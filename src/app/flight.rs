@@ -163,13 +163,6 @@ fn rest(delta: &Delta, offset: usize) -> Option<Delta> {
     }
 }
 
-fn length(delta: &Delta) -> usize {
-    match delta {
-        Delta::Text(text) | Delta::Reasoning(text) | Delta::Refusal(text) => text.len(),
-        Delta::ToolCall { arguments_json, .. } => arguments_json.len(),
-    }
-}
-
 /// A call that waits for a run. When the last one is dropped the run is cancelled, unless it said otherwise.
 pub struct Watcher<T = Outcome> {
     flight: Arc<Flight<T>>,
@@ -216,11 +209,11 @@ impl<T> Watcher<T> {
                 return Some(Some(event.clone()));
             };
             let Some(told) = self.told else {
-                self.told = Some(length(delta));
+                self.told = Some(delta.bytes());
                 return Some(Some(event.clone()));
             };
             if let Some(more) = rest(delta, told) {
-                self.told = Some(length(delta));
+                self.told = Some(delta.bytes());
                 return Some(Some(Event::Delta(more)));
             }
             if self.event + 1 == feed.events.len() {

@@ -60,8 +60,11 @@ pub trait Companion: Send + Sync {
     /// Commits that the client is to call the model, with what belongs to it.
     fn ask<'a>(&'a self, asked: &'a Asking, changes: Changes) -> BoxFuture<'a, Result<Result<(), Lost>, Fault>>;
 
-    /// Hears of an attempt or a warning, before it is told to anybody else.
+    /// Hears what happens on the way, before it is told to anybody else.
     fn hear(&self, event: &Event);
+
+    /// Waits until whoever follows it has room for more of the answer.
+    fn ready(&self) -> BoxFuture<'_, ()>;
 
     /// Whether calls that an answer leaves open end the run, as at the limit of its rounds of tools.
     fn ends_with_calls(&self) -> bool;

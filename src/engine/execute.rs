@@ -4,6 +4,7 @@
 use std::future::pending;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use secrecy::SecretString;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
@@ -50,6 +51,10 @@ pub trait Events: Send {
     fn delta(&mut self, delta: Delta);
     /// Something the caller should know.
     fn warning(&mut self, warning: &Warning);
+    /// Waits until whoever reads the pieces has room for more.
+    fn ready(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// How an execution ended.
@@ -316,6 +321,10 @@ impl Sink for Relay<'_> {
             self.delivered = true;
             self.events.delta(delta);
         }
+    }
+
+    fn ready(&mut self) -> BoxFuture<'_, ()> {
+        self.events.ready()
     }
 }
 

@@ -128,6 +128,10 @@ impl Companion for Driven {
         self.live.hear(event);
     }
 
+    fn ready(&self) -> BoxFuture<'_, ()> {
+        self.live.has_room().boxed()
+    }
+
     fn ends_with_calls(&self) -> bool {
         self.live.now().is_some_and(|now| match &now.state {
             State::TurnRunning(turn) => turn.rounds >= now.terms.tool_round_limit,

@@ -22,6 +22,8 @@ use super::super::turn::Detailed;
 const RECENT: usize = 64;
 /// Frames that can be told ahead of a step's write. More are not told: nobody retries that often in one step.
 const MAX_TOLD: usize = 512;
+/// Bytes of an answer that may wait for the client to read before its turn waits for the client.
+const MAX_UNREAD: usize = 256 * 1024;
 /// By how much the numbers of frames go on after a crash, which may have taken frames with it that were told and not kept.
 pub(super) const LOST_NUMBERS: u64 = 1_024;
 
@@ -113,6 +115,10 @@ struct Board {
     starting: Option<CancellationToken>,
     /// What a broken stream does to the turn at work.
     on_disconnect: OnDisconnect,
+    /// Bytes of the answer at work that the attached stream has not told, where it tells them at all.
+    unread: usize,
+    /// The attached stream tells the pieces of answers.
+    listens: bool,
     /// Counts the streams; the last one is attached unless it has let go.
     streams: u64,
     attached: bool,
@@ -229,6 +235,7 @@ impl Live {
         let started = after.state.run_id() != board.now.as_ref().and_then(|now| now.state.run_id());
         if started {
             board.flight = None;
+            board.unread = 0;
         }
         board.now = Some(Arc::new(after.clone()));
         drop(board);
@@ -253,7 +260,12 @@ impl Live {
                 Frame::Attempt { number: *number, kind: *kind, backend_id: backend_id.clone(), model: model.clone() }
             }
             Flown::Warning(warning) => Frame::Warning(warning.clone()),
-            Flown::Claimed | Flown::Delta(_) => return,
+            Flown::Delta(delta) => {
+                let mut board = self.board();
+                board.unread = board.unread.saturating_add(delta.bytes());
+                return;
+            }
+            Flown::Claimed => return,
         };
         let mut board = self.board();
         if board.told.len() == MAX_TOLD {
@@ -346,11 +358,41 @@ impl Live {
         !self.is_quiet() && self.board().on_disconnect == OnDisconnect::Cancel
     }
 
-    /// A new stream takes over; gives its number.
-    pub(super) fn attach(&self) -> u64 {
+    /// Waits until the attached stream has told enough of the answer at work: a client that does not read makes its own turn wait. Without
+    /// a stream that tells it, there is nothing to wait for.
+    pub(super) async fn has_room(&self) {
+        let mut changes = self.changed.subscribe();
+        loop {
+            changes.borrow_and_update();
+            {
+                let board = self.board();
+                if !board.attached || !board.listens || board.unread < MAX_UNREAD {
+                    return;
+                }
+            }
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// The attached stream has told some bytes of the answer at work.
+    pub(super) fn told_bytes(&self, count: usize) {
+        let mut board = self.board();
+        let full = board.unread >= MAX_UNREAD;
+        board.unread = board.unread.saturating_sub(count);
+        drop(board);
+        if full {
+            self.changed.send_replace(());
+        }
+    }
+
+    /// A new stream takes over; gives its number. It tells the pieces of answers where it `listens`.
+    pub(super) fn attach(&self, listens: bool) -> u64 {
         let mut board = self.board();
         board.streams = board.streams.saturating_add(1);
         board.attached = true;
+        board.listens = listens;
         let stream = board.streams;
         drop(board);
         self.changed.send_replace(());
@@ -364,6 +406,8 @@ impl Live {
         if was {
             board.attached = false;
         }
+        drop(board);
+        self.changed.send_replace(());
         was
     }
 

@@ -91,7 +91,7 @@ impl Stream {
         attached: bool,
     ) -> Result<(Self, Voice), Fault> {
         let place = app.coordinations.stream(app.limits().max_coordination_streams)?;
-        let number = live.attach();
+        let number = live.attach(deltas);
         let (aside, asides) = mpsc::channel(SIDE);
         let (close, closing) = watch::channel(Closing::Open);
         let changes = live.changes();
@@ -155,6 +155,7 @@ impl Stream {
             }
             Ok(Told { what: What::Detached { .. }, .. }) => self.over = true,
             Ok(Told { what: What::DecisionNeeded(needed), .. }) => self.live.delivers(&needed.id),
+            Ok(Told { what: What::Delta(delta), .. }) => self.live.told_bytes(delta.bytes()),
             Ok(_) => {}
         }
         if let Ok(Told { what: What::Detached { reason, .. }, .. }) = &told

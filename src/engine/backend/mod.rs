@@ -97,12 +97,26 @@ pub enum Delta {
     Refusal(String),
 }
 
+impl Delta {
+    /// How much of the answer it is.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Reasoning(text) | Self::Refusal(text) => text.len(),
+            Self::ToolCall { arguments_json, .. } => arguments_json.len(),
+        }
+    }
+}
+
 /// Takes what comes while a call is at work.
 pub trait Sink: Send {
     /// The first byte of the answer came.
     fn first_byte(&mut self);
     /// More of the answer came.
     fn delta(&mut self, delta: Delta);
+    /// Waits until whoever reads the pieces has room for more. A backend asks before it reads on.
+    fn ready(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// Which limit of time passed.

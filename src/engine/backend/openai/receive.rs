@@ -125,6 +125,7 @@ impl Reading<'_> {
             if last.is_none() && stream.answer.has_finished() && self.quirks.done_marker == DoneMarker::Optional {
                 last = Some(Instant::now() + AFTER_FINISH);
             }
+            sink.ready().await;
             let more = match last {
                 None => body.next().await,
                 Some(last) => match timeout_at(last, body.next()).await {

@@ -214,6 +214,7 @@ impl Pieces<'_> {
                 sleep(self.gap).await;
             }
             self.begun = true;
+            self.sink.ready().await;
             self.sink.delta(delta(piece.iter().collect()));
         }
     }
