@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `open` makes and checks the files and `files` watches them, `committer` writes, `view` reads, `keys` lays entries
-//! out, `disk` makes a sync a sync, `fault` turns what the engine says into words. One database a process: the
+//! out, `disk` makes a sync a sync, `joint` one of two, `fault` turns what the engine says into words. One database a process: the
 //! engine's locks are process-wide, so a second one would slow both. Unix only; durable on Linux with the GNU C
 //! library, and where the engine's own sync is a real one.
 
@@ -16,6 +16,7 @@ mod committer;
 mod disk;
 mod fault;
 mod files;
+mod joint;
 mod keys;
 mod mark;
 mod open;
