@@ -251,23 +251,31 @@ impl ExchangeService for Exchanges {
         let page = self.inspect_page(&call, first.clone()).await.map_err(|fault| call.status(&fault))?;
         let request_id = call.request_id.clone();
         let this = Self::new(Arc::clone(&self.app));
-        let stream =
-            futures::stream::unfold((Some(Ok(page)), this, call, first), |(page, this, call, first)| async move {
-                let page: pb::InspectResponse = match page? {
-                    Ok(page) => page,
-                    Err(status) => return Some((Err(status), (None, this, call, first))),
-                };
-                let next = if page.next_page_token.is_empty() {
-                    None
-                } else {
-                    let request = inspect::Inspect { page_token: page.next_page_token.clone(), ..first.clone() };
-                    Some(this.inspect_page(&call, request).await.map_err(|fault| call.status(&fault)))
-                };
-                let page = pb::InspectResponse { next_page_token: String::new(), ..page };
-                Some((Ok(pb::StreamInspectResponse { page: Some(page) }), (next, this, call, first)))
-            });
+        let start = (Some(Part::Page(Box::new(page))), this, call, first);
+        let stream = futures::stream::unfold(start, |(part, this, call, first)| async move {
+            let page = match part? {
+                Part::Page(page) => Ok(*page),
+                Part::After(page_token) => {
+                    let next = inspect::Inspect { page_token, ..first.clone() };
+                    this.inspect_page(&call, next).await.map_err(|fault| call.status(&fault))
+                }
+            };
+            let mut page = match page {
+                Ok(page) => page,
+                Err(status) => return Some((Err(status), (None, this, call, first))),
+            };
+            let token = std::mem::take(&mut page.next_page_token);
+            let next = (!token.is_empty()).then_some(Part::After(token));
+            Some((Ok(pb::StreamInspectResponse { page: Some(page) }), (next, this, call, first)))
+        });
         Ok(response(Box::pin(stream), request_id.as_ref(), None))
     }
+}
+
+/// What a stream of pages sends next. A page goes out before the one after it is read.
+enum Part {
+    Page(Box<pb::InspectResponse>),
+    After(String),
 }
 
 /// Of a streamed request without a body, which is refused before the fingerprint matters.

@@ -20,6 +20,9 @@ pub struct Inspect {
     pub page_token: String,
 }
 
+/// Exchanges in a message of a stream: more would make buffers that outgrow the processor's cache.
+const STREAMED: usize = 64;
+
 /// How much history an inspection brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum History {
@@ -42,7 +45,7 @@ pub fn inspect_from_pb(request: pb::InspectRequest) -> Result<Inspect, Fault> {
     })
 }
 
-/// An Inspect as a stream: pages of the most that one may have.
+/// An Inspect as a stream, in pages that are read in one go and sent while the next one is read.
 ///
 /// # Errors
 /// What is wrong with the request.
@@ -50,7 +53,7 @@ pub fn stream_inspect_from_pb(request: pb::StreamInspectRequest) -> Result<Inspe
     whole(|at, problems| {
         let exchange = id::required(&request.exchange_id, &at.field("exchange_id"), problems);
         let history = history_from_pb(request.history, at, problems);
-        let page_size = Sizes::HISTORY.max;
+        let page_size = STREAMED;
         Some(Inspect { exchange: exchange?, history: history?, page_size, page_token: String::new() })
     })
 }

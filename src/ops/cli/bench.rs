@@ -1,11 +1,14 @@
 //! `antiphon bench`: how fast a server is, beside what this machine can do at best in the same run: the disk's fdatasync and a bare echo over
 //! gRPC. It must not know how the server is made.
 
+mod caller;
 mod echo;
 mod measure;
+mod provider;
 mod work;
 
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use self::measure::Figures;
@@ -29,9 +32,18 @@ pub(super) struct Arguments {
     /// Turns of the long history
     #[arg(long, value_name = "COUNT", default_value = "1000", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     turns: u32,
-    /// A folder on the disk of the server's data, for the disk's own speed; a temporary one when absent
+    /// Turns of the very long history, and how many exchanges follow one where very many do
+    #[arg(long, value_name = "COUNT", default_value = "10000", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    deep: u32,
+    /// The server's data folder, for its disk's own speed and for what a call leaves there; a temporary one when absent
     #[arg(long, value_name = "DIR")]
     disk: Option<PathBuf>,
+    /// Only this work, beside the disk and the echo; may be given several times
+    #[arg(long, value_enum, value_name = "WORK")]
+    only: Vec<Work>,
+    /// Be a provider at this address, which the default profile of the server has as its own, and measure what the server adds to it
+    #[arg(long, value_name = "ADDRESS")]
+    provider: Option<SocketAddr>,
 }
 
 /// Measures and shows it.
@@ -41,37 +53,80 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     let time = arguments.time;
     let disk = tokio::task::spawn_blocking(move || measure::disk(&folder, time)).await;
     let disk = disk.map_err(|error| Failure::broken(&error))?.map_err(|error| Failure::broken(&error))?;
-    let load = Load { time, bytes: arguments.bytes as usize, turns: arguments.turns };
-    let mut rows = vec![("fdatasync of 4 KiB, one after the other".to_owned(), 1, disk)];
+    let load = Load { time, bytes: arguments.bytes as usize, turns: arguments.turns, deep: arguments.deep };
+    let mut rows = vec![Row::of("fdatasync of 4 KiB, one after the other", 1, disk)];
     for callers in [1, usize::from(arguments.callers)] {
-        let figures = echo::measure(callers, &load).await?;
-        rows.push(("bare echo of a turn".to_owned(), callers, figures));
+        rows.push(Row::of("bare echo of a turn", callers, echo::measure(callers, &load).await?));
     }
-    for work in Work::ALL {
-        for callers in work.callers(usize::from(arguments.callers)) {
-            let figures = work.measure(&remote, callers, &load).await?;
-            rows.push((work.words(&load), callers, figures));
+    if let Some(address) = arguments.provider {
+        rows.extend(provider::measure(address, &remote, &load).await?);
+    } else {
+        for work in Work::ALL.into_iter().filter(|work| arguments.only.is_empty() || arguments.only.contains(work)) {
+            for callers in work.callers(usize::from(arguments.callers)) {
+                let starts = work.begin(&remote, callers, &load).await?;
+                let data = arguments.disk.as_deref().filter(|_| work.writes());
+                let before = data.map(bytes_in);
+                let figures = work.measure(starts, time).await?;
+                let left = data.map(bytes_in).zip(before).map(|(after, before)| after.saturating_sub(before));
+                let bytes = left.map(|left| left as f64 / figures.count.max(1) as f64);
+                rows.push(Row { bytes, ..Row::of(&work.words(&load), callers, figures) });
+            }
         }
     }
     let terminal = &mut *context.terminal;
     if terminal.is_json() {
-        let json = rows.iter().map(|(what, callers, figures)| figures.json(what, *callers)).collect::<Vec<_>>();
+        let json = rows.iter().map(Row::json).collect();
         return Ok(terminal.line(&serde_json::Value::Array(json).to_string())?);
     }
     let lines = table(&rows).lines(terminal);
     Ok(terminal.lines(lines)?)
 }
 
-fn table(rows: &[(String, usize, Figures)]) -> Table {
-    let mut table = Table::new(&["what", "callers", "a second", "p50 ms", "p99 ms"]);
-    for (what, callers, figures) in rows {
+/// A measurement and what it was of.
+struct Row {
+    what: String,
+    callers: usize,
+    figures: Figures,
+    /// What each call left on the disk, where that is known.
+    bytes: Option<f64>,
+}
+
+impl Row {
+    fn of(what: &str, callers: usize, figures: Figures) -> Self {
+        Self { what: what.to_owned(), callers, figures, bytes: None }
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let mut json = self.figures.json(&self.what, self.callers);
+        if let (Some(bytes), Some(json)) = (self.bytes, json.as_object_mut()) {
+            json.insert("diskBytes".to_owned(), bytes.into());
+        }
+        json
+    }
+}
+
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new(&["what", "callers", "a second", "p50 ms", "p99 ms", "disk bytes"]);
+    for Row { what, callers, figures, bytes } in rows {
         table.row(vec![
-            what.into(),
+            what.as_str().into(),
             callers.to_string().into(),
             format!("{:.0}", figures.per_second).into(),
             format!("{:.3}", figures.p50.as_secs_f64() * 1e3).into(),
             format!("{:.3}", figures.p99.as_secs_f64() * 1e3).into(),
+            bytes.map(|bytes| format!("{bytes:.0}")).unwrap_or_default().into(),
         ]);
     }
     table
+}
+
+/// Bytes of the files in a folder and those below it. What cannot be read counts for nothing: it only makes a figure smaller.
+fn bytes_in(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let sizes = entries.flatten().map(|entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => bytes_in(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
 }

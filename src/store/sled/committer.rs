@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::Shared;
 use super::disk;
 use super::fault::{Fault, guarded};
+use super::joint::Group;
 use super::keys::{self, FullKey};
 use super::mark::Mark;
 use super::view::{self, Held};
@@ -163,6 +164,7 @@ impl Committer {
         self.shared.view.hide(change.before);
         self.shared.started();
         let flushed = guarded(|| {
+            let _group = Group::begin();
             let settling = disk::Settling::begin();
             apply(&self.db, change.batch, change.single)?;
             // A node that grew too large, or too small, is mended by whoever passes it next. If this flush fails,

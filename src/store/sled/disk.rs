@@ -44,6 +44,8 @@ mod barrier {
     use std::io;
     use std::sync::atomic::{AtomicU64, Ordering};
 
+    use crate::store::sled::joint;
+
     static HITS: AtomicU64 = AtomicU64::new(0);
 
     /// Keeps the symbol in every binary, whatever the linker would drop as unused.
@@ -58,19 +60,25 @@ mod barrier {
     pub(super) unsafe extern "C" fn sync_file_range(
         fd: libc::c_int,
         _offset: i64,
-        _bytes: i64,
+        bytes: i64,
         _flags: libc::c_uint,
     ) -> libc::c_int {
         HITS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: fdatasync touches no memory of ours.
-        let result = unsafe { libc::fdatasync(fd) };
-        if result != 0 {
+        let error = joint::sync(fd, bytes, || {
+            // SAFETY: fdatasync touches no memory of ours.
+            if unsafe { libc::fdatasync(fd) } == 0 {
+                return 0;
+            }
             let error = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
             super::await_settled();
-            // SAFETY: the pointer is to this thread's own errno.
-            unsafe { *libc::__errno_location() = error };
+            error
+        });
+        if error == 0 {
+            return 0;
         }
-        result
+        // SAFETY: the pointer is to this thread's own errno.
+        unsafe { *libc::__errno_location() = error };
+        -1
     }
 
     pub(super) fn hits() -> u64 {

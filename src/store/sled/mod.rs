@@ -8,14 +8,16 @@
 //! ```
 //!
 //! `open` makes and checks the files and `files` watches them, `committer` writes, `view` reads, `keys` lays entries
-//! out, `disk` makes a sync a sync, `fault` turns what the engine says into words; `still` and `scan` look at a store
-//! that nobody has open. One database a process: the engine's locks are process-wide, so a second one would slow both. Unix only; durable on Linux with the GNU C
+//! out, `disk` makes a sync a sync, `joint` one of two, `fault` turns what the engine says into words; `still` and `scan`
+//! look at a store that nobody has open. One database a process: the engine's locks are process-wide, so a second one would slow both. Unix only;
+//! durable on Linux with the GNU C
 //! library, and where the engine's own sync is a real one.
 
 mod committer;
 mod disk;
 mod fault;
 mod files;
+mod joint;
 mod keys;
 mod mark;
 mod open;

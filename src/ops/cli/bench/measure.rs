@@ -18,13 +18,15 @@ pub(super) struct Figures {
     pub(super) p50: Duration,
     /// All but one of a hundred did.
     pub(super) p99: Duration,
+    /// How many calls there were.
+    pub(super) count: usize,
 }
 
 impl Figures {
     fn of(mut took: Vec<Duration>, elapsed: Duration) -> Self {
         took.sort_unstable();
         let at = |percent: usize| took.get(took.len().saturating_sub(1) * percent / 100).copied().unwrap_or_default();
-        Self { per_second: took.len() as f64 / elapsed.as_secs_f64(), p50: at(50), p99: at(99) }
+        Self { per_second: took.len() as f64 / elapsed.as_secs_f64(), p50: at(50), p99: at(99), count: took.len() }
     }
 
     pub(super) fn json(&self, what: &str, callers: usize) -> serde_json::Value {
@@ -42,20 +44,35 @@ impl Figures {
 pub(super) async fn calls<C, F, R>(callers: Vec<C>, time: Duration, call: F) -> Result<Figures, Failure>
 where
     C: Send + 'static,
-    F: Fn(C) -> R + Copy + Send + 'static,
+    F: Fn(C) -> R + Copy + Send + Sync + 'static,
     R: Future<Output = Result<C, Failure>> + Send,
+{
+    timed(callers, time, move |caller| async move {
+        let started = Instant::now();
+        let caller = call(caller).await?;
+        Ok((caller, started.elapsed()))
+    })
+    .await
+}
+
+/// The same with calls that say themselves how long it took until what is waited for was there.
+pub(super) async fn timed<C, F, R>(callers: Vec<C>, time: Duration, call: F) -> Result<Figures, Failure>
+where
+    C: Send + 'static,
+    F: Fn(C) -> R + Copy + Send + 'static,
+    R: Future<Output = Result<(C, Duration), Failure>> + Send,
 {
     let begun = Instant::now();
     let mut working = JoinSet::new();
     for mut caller in callers {
         working.spawn(async move {
-            let mut took = Vec::new();
+            let mut all = Vec::new();
             while begun.elapsed() < time {
-                let started = Instant::now();
-                caller = call(caller).await?;
-                took.push(started.elapsed());
+                let took;
+                (caller, took) = call(caller).await?;
+                all.push(took);
             }
-            Ok::<_, Failure>(took)
+            Ok::<_, Failure>(all)
         });
     }
     let mut all = Vec::new();

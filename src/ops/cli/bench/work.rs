@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use tonic::transport::Channel;
-
+use super::caller::Caller;
 use super::measure::{self, Figures};
 use crate::grpc::pb;
-use crate::grpc::pb::exchange_service_client::ExchangeServiceClient;
 use crate::ops::cli::failure::Failure;
 use crate::ops::cli::remote::Remote;
 
@@ -18,6 +16,8 @@ pub(super) struct Load {
     pub(super) bytes: usize,
     /// Turns of the long history.
     pub(super) turns: u32,
+    /// Turns of the very long one, and how many exchanges follow one where very many do.
+    pub(super) deep: u32,
 }
 
 impl Load {
@@ -50,23 +50,47 @@ impl Load {
 }
 
 /// One kind of work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Work {
     /// A turn stored after the one before.
     Record,
+    /// The same at the end of the very long history.
+    RecordLate,
+    /// A turn stored after an exchange that very many follow.
+    RecordStar,
     /// A turn of the default profile after the one before.
     Continue,
-    /// A bare fork at the second turn.
+    /// A turn of the default profile after the long history.
+    ContinueLate,
+    /// The same where the long history forks at every turn.
+    ContinueZigZag,
+    /// A bare fork at the tenth turn.
     ForkEarly,
     /// A bare fork at the end of the long history.
     ForkLate,
+    /// A bare fork at the end of the very long one.
+    ForkDeep,
     /// The long history, read whole.
     Inspect,
+    /// The same where it forks at every turn.
+    InspectZigZag,
 }
 
 impl Work {
     /// All of them.
-    pub(super) const ALL: [Self; 5] = [Self::Record, Self::Continue, Self::ForkEarly, Self::ForkLate, Self::Inspect];
+    pub(super) const ALL: [Self; 11] = [
+        Self::Record,
+        Self::RecordLate,
+        Self::RecordStar,
+        Self::Continue,
+        Self::ContinueLate,
+        Self::ContinueZigZag,
+        Self::ForkEarly,
+        Self::ForkLate,
+        Self::ForkDeep,
+        Self::Inspect,
+        Self::InspectZigZag,
+    ];
 
     /// How many call at once, in each of its measurements.
     pub(super) fn callers(self, many: usize) -> Vec<usize> {
@@ -78,105 +102,55 @@ impl Work {
 
     /// For people.
     pub(super) fn words(self, load: &Load) -> String {
+        let Load { turns, deep, .. } = load;
         match self {
             Self::Record => "Record of a turn after the last".to_owned(),
-            Self::Continue => format!("Continue with the default profile, {TURNS_OF_A_CONTINUE} turns each"),
-            Self::ForkEarly => "bare Fork at turn 2".to_owned(),
-            Self::ForkLate => format!("bare Fork at turn {}", load.turns),
-            Self::Inspect => format!("StreamInspect of {} turns", load.turns),
+            Self::RecordLate => format!("Record of a turn after {deep} turns"),
+            Self::RecordStar => format!("Record of a turn beside {deep} others"),
+            Self::Continue => {
+                format!("Continue with the default profile, {} turns each", super::caller::TURNS_OF_A_CONTINUE)
+            }
+            Self::ContinueLate => format!("Continue at turn {turns}"),
+            Self::ContinueZigZag => format!("Continue at turn {turns}, a fork at every turn"),
+            Self::ForkEarly => "bare Fork at turn 10".to_owned(),
+            Self::ForkLate => format!("bare Fork at turn {turns}"),
+            Self::ForkDeep => format!("bare Fork at turn {deep}"),
+            Self::Inspect => format!("StreamInspect of {turns} turns"),
+            Self::InspectZigZag => format!("StreamInspect of {turns} turns, a fork at every turn"),
         }
+    }
+
+    /// Whether it leaves something on the disk.
+    pub(super) fn writes(self) -> bool {
+        !matches!(self, Self::Inspect | Self::InspectZigZag)
+    }
+
+    /// Makes what it starts from.
+    pub(super) async fn begin(self, remote: &Remote, callers: usize, load: &Load) -> Result<Vec<Caller>, Failure> {
+        let mut starts = Vec::new();
+        for seed in 0..callers {
+            let start = Caller::begin(remote.exchanges(), load, seed as u64).await?;
+            starts.push(match self {
+                Self::Record | Self::Continue => start,
+                Self::ForkEarly => start.lengthened(10).await?,
+                Self::RecordLate | Self::ForkDeep => start.lengthened(load.deep).await?,
+                Self::RecordStar => start.surrounded(load.deep).await?,
+                Self::ContinueLate | Self::ForkLate | Self::Inspect => start.lengthened(load.turns).await?,
+                Self::ContinueZigZag | Self::InspectZigZag => start.turning(load.turns).await?,
+            });
+        }
+        Ok(starts)
     }
 
     /// Does it until the time is over.
-    pub(super) async fn measure(self, remote: &Remote, callers: usize, load: &Load) -> Result<Figures, Failure> {
-        let client = remote.exchanges();
+    pub(super) async fn measure(self, callers: Vec<Caller>, time: Duration) -> Result<Figures, Failure> {
         match self {
-            Self::Record => {
-                let mut starts = Vec::new();
-                for caller in 0..callers {
-                    starts.push(Caller::begin(client.clone(), load, caller as u64).await?);
-                }
-                measure::calls(starts, load.time, Caller::record).await
-            }
-            Self::Continue => {
-                let mut starts = Vec::new();
-                for caller in 0..callers {
-                    starts.push(Caller::begin(client.clone(), load, caller as u64).await?);
-                }
-                measure::calls(starts, load.time, Caller::go_on).await
-            }
-            Self::ForkEarly | Self::ForkLate | Self::Inspect => {
-                let turns = if self == Self::ForkEarly { 2 } else { load.turns };
-                let mut caller = Caller::begin(client, load, 7).await?;
-                for _ in 1..turns {
-                    caller = caller.record().await?;
-                }
-                match self {
-                    Self::Inspect => measure::calls(vec![caller], load.time, Caller::inspect).await,
-                    _ => measure::calls(vec![caller], load.time, Caller::fork).await,
-                }
-            }
+            Self::Record | Self::RecordLate => measure::calls(callers, time, Caller::record).await,
+            Self::RecordStar => measure::calls(callers, time, Caller::record_beside).await,
+            Self::Continue => measure::calls(callers, time, Caller::go_on).await,
+            Self::ContinueLate | Self::ContinueZigZag => measure::calls(callers, time, Caller::go_on_beside).await,
+            Self::ForkEarly | Self::ForkLate | Self::ForkDeep => measure::calls(callers, time, Caller::fork).await,
+            Self::Inspect | Self::InspectZigZag => measure::calls(callers, time, Caller::inspect).await,
         }
-    }
-}
-
-/// Turns after which a caller of Continue begins anew: the whole history is sent each time, so a longer one costs more.
-const TURNS_OF_A_CONTINUE: u32 = 10;
-
-/// Somebody with a conversation.
-struct Caller {
-    client: ExchangeServiceClient<Channel>,
-    first: String,
-    last: String,
-    turns: u32,
-    turn: pb::RecordRequest,
-}
-
-impl Caller {
-    async fn begin(mut client: ExchangeServiceClient<Channel>, load: &Load, seed: u64) -> Result<Self, Failure> {
-        let turn = load.turn(seed);
-        let last = client.record(turn.clone()).await?.into_inner().exchange_id;
-        Ok(Self { client, first: last.clone(), last, turns: 1, turn })
-    }
-
-    async fn record(mut self) -> Result<Self, Failure> {
-        let point = pb::ExchangePoint { exchange_id: self.last };
-        let request =
-            pb::RecordRequest { start: Some(pb::record_request::Start::AfterExchange(point)), ..self.turn.clone() };
-        self.last = self.client.record(request).await?.into_inner().exchange_id;
-        Ok(self)
-    }
-
-    async fn go_on(mut self) -> Result<Self, Failure> {
-        if self.turns == TURNS_OF_A_CONTINUE {
-            self.last.clone_from(&self.first);
-            self.turns = 1;
-        }
-        let point = pb::ExchangePoint { exchange_id: self.last };
-        let messages = self.turn.messages.iter().take(1).cloned().collect();
-        let request = pb::ExecutionRequest { messages, ..pb::ExecutionRequest::default() };
-        let turn = pb::ContinueRequest {
-            from: Some(pb::continue_request::From::Exchange(point)),
-            input: Some(pb::continue_request::Input::Request(request)),
-        };
-        let exchange = self.client.r#continue(turn).await?.into_inner().exchange;
-        self.last = exchange.ok_or_else(|| Failure::incomplete("exchange"))?.exchange_id;
-        self.turns += 1;
-        Ok(self)
-    }
-
-    async fn fork(mut self) -> Result<Self, Failure> {
-        let point = pb::ExchangePoint { exchange_id: self.last.clone() };
-        let source = Some(pb::fork_request::Source::Exchange(point));
-        self.client.fork(pb::ForkRequest { source, ..pb::ForkRequest::default() }).await?;
-        Ok(self)
-    }
-
-    async fn inspect(mut self) -> Result<Self, Failure> {
-        let request =
-            pb::StreamInspectRequest { exchange_id: self.last.clone(), ..pb::StreamInspectRequest::default() };
-        let mut pages = self.client.stream_inspect(request).await?.into_inner();
-        while pages.message().await?.is_some() {}
-        Ok(self)
     }
 }
