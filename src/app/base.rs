@@ -8,7 +8,7 @@ use crate::domain::graph::Place;
 use crate::domain::id::{CallId, ExchangeId, Hash, Namespace, RunId, ThreadId};
 use crate::domain::message::{Message, ToolCall};
 use crate::domain::pairing;
-use crate::domain::run::{Run, State, StopReason};
+use crate::domain::run::{Observation, Run, State, StopReason};
 use crate::domain::settings::Validation;
 use crate::domain::thread::{Expected, Head, NewThread, OnBusy, Thread, Unanswered};
 use crate::domain::tool::ToolSet;
@@ -280,8 +280,12 @@ impl App {
             content_hash: hash,
             labels: turn.labels.clone(),
         });
-        let run =
+        let mut run =
             Run { exchange: Some(exchange.id), exchange_count: 1, stop_reason: Some(exchange.stop_reason), ..run };
+        if exchange.usage.reported && run.observations.is_empty() {
+            let (model, usage) = (exchange.responder.model.clone(), exchange.usage.clone());
+            run.observations.push(Observation::reported(1, model, usage, exchange.created_at));
+        }
         let parent = Parent { exchange: exchange.clone(), place: None };
         let mut start = Start { renamed, ..Start::at(Some(parent), None) };
         let tools = prefix.facts.tools.clone().unwrap_or_default();

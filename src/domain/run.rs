@@ -126,6 +126,31 @@ pub struct Observation {
     pub duration_ms: u64,
 }
 
+impl Observation {
+    /// A call that the caller made and tells us of.
+    pub fn reported(number: u32, model: String, usage: Usage, now: Moment) -> Self {
+        Self {
+            number,
+            kind: AttemptKind::First,
+            backend_id: String::new(),
+            model,
+            succeeded: true,
+            error_reason: String::new(),
+            http_status: None,
+            provider_code: String::new(),
+            provider_request_id: String::new(),
+            request_hash: None,
+            request_bytes: 0,
+            adaptations: Vec::new(),
+            usage,
+            retry_after_ms: None,
+            started_at: now,
+            first_byte_ms: None,
+            duration_ms: 0,
+        }
+    }
+}
+
 /// One prompt to its final assistant message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
@@ -208,8 +233,12 @@ impl Run {
         }
     }
 
-    /// What the run consumed, each call counted once (rule 14).
+    /// What the run consumed, each call counted once (rule 14). A recorded call of which nobody told the usage is one that is not known.
     pub fn usage(&self) -> Usage {
-        Usage::sum(self.observations.iter().map(|observation| &observation.usage))
+        let known = self.observations.iter().map(|observation| &observation.usage);
+        let calls = usize::try_from(self.exchange_count).unwrap_or(usize::MAX);
+        let unknown = Usage::default();
+        let untold = (calls > self.observations.len()).then_some(&unknown);
+        Usage::sum(known.chain(untold))
     }
 }

@@ -108,6 +108,8 @@ async fn facts_are_kept_with_what_is_new() {
         (pb::RunState::Completed, true, recorded.exchange_id.as_str())
     );
     assert_eq!(run.labels, labels.into());
+    let usage = run.usage.unwrap();
+    assert_eq!((usage.reported, usage.input_tokens), (true, Some(5)), "usage belongs to the run that spent it (S4-80)");
     let later = pb::RecordRequest { facts: vec![facts(1, "other"), facts(3, "second")], ..ask::record(turns(2)) };
     let later = record(&server, later).await.unwrap();
     assert_eq!(later.ignored_facts.len(), 1);

@@ -10,7 +10,7 @@ use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{CallId, Hash, Moment, Namespace, RunId};
 use crate::domain::message::Message;
 use crate::domain::pairing;
-use crate::domain::run::{Run, State, StopReason};
+use crate::domain::run::{Observation, Run, State, StopReason};
 use crate::domain::settings::Validation;
 use crate::domain::tool::ToolSet;
 use crate::domain::usage::Usage;
@@ -60,6 +60,10 @@ impl New {
                 labels: transcript.labels.clone(),
                 ..Run::new(id.clone(), State::Completed, exchange.content_hash, now)
             });
+        }
+        if let Some(run) = self.runs.last_mut().filter(|_| exchange.usage.reported) {
+            let (model, usage) = (exchange.responder.model.clone(), exchange.usage.clone());
+            run.observations.push(Observation::reported(run.exchange_count, model, usage, now));
         }
         self.exchanges.push(exchange);
     }
