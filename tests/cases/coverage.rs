@@ -13,8 +13,6 @@ enum For {
     Engine,
     /// An RPC that is not there yet: the graph, workspaces, Restore, Erase.
     Rpc,
-    /// The coordination stream.
-    Coordination,
 }
 
 /// The cases that wait, in order. One that is tested here as well waits with the rest of it alone.
@@ -23,7 +21,6 @@ const WAITING: &[(&str, For, &str)] = &[
     ("B004", For::Dialect, "Anthropic"),
     ("B006", For::Dialect, "the Anthropic half"),
     ("B007", For::Dialect, "Gemini"),
-    ("B025", For::Coordination, "the client is asked for the result"),
     ("B044", For::Dialect, "the same headers on the Anthropic backend, with bounded retries"),
     ("B045", For::Dialect, "Ollama native"),
     ("B046", For::Dialect, "Ollama native"),
@@ -40,7 +37,6 @@ const WAITING: &[(&str, For, &str)] = &[
     ("B067", For::Dialect, "Anthropic: signed thinking"),
     ("B069", For::Dialect, "Gemini: thought signatures"),
     ("B073", For::Dialect, "Anthropic: no history of tools without tools"),
-    ("B074", For::Coordination, "the client is handed the call, which is flagged as undeclared"),
     ("B075", For::Dialect, "Gemini: an empty result is an object"),
     ("B076", For::Rpc, "documents of a workspace"),
     ("B080", For::Rpc, "the children of an exchange"),
@@ -49,20 +45,14 @@ const WAITING: &[(&str, For, &str)] = &[
     ("B092", For::Rpc, "documents as of a turn"),
     ("B095", For::Dialect, "Responses"),
     ("B102", For::Rpc, "the children of the shared exchange"),
-    ("B106", For::Coordination, "parallel calls have ids of their own"),
     ("B107", For::Engine, "the value beside the text"),
     ("B109", For::Engine, "with repairs on, none that must fail as well"),
     ("B110", For::Engine, "with repairs on, none with the same limit"),
     ("B111", For::Engine, "repairs are bounded and all paid for"),
     ("B113", For::Dialect, "Gemini: its own form of schemas"),
     ("B117", For::Dialect, "Anthropic; and no repair where repairs are on"),
-    ("B122", For::Coordination, "headers come before the first decision"),
-    ("B124", For::Coordination, "a first message that is wrong"),
-    ("B125", For::Coordination, "the budget is exact"),
-    ("B126", For::Coordination, "a callback that never answers"),
     ("B133", For::Rpc, "what Erase and CollectGarbage give back"),
     ("B140", For::Dialect, "the same cut on the other dialects"),
-    ("B147", For::Coordination, "several messages on standard input"),
 ];
 
 /// Where tests are that may be about a case.
@@ -135,5 +125,5 @@ fn the_list_of_what_waits_is_in_order_and_says_why() {
     for (_, what, _) in WAITING {
         *waits.entry(format!("{what:?}")).or_default() += 1;
     }
-    assert_eq!(waits.len(), 4, "each kind is used: {waits:?}");
+    assert_eq!(waits.len(), 3, "each kind is used: {waits:?}");
 }

@@ -21,6 +21,7 @@ mod served;
 mod answers;
 mod broken;
 mod contracts;
+mod coordinations;
 mod coverage;
 mod durability;
 mod encoding;
