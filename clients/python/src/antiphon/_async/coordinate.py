@@ -1,0 +1,296 @@
+"""Drives one coordination: calls the callback and the tools, and attaches again when the stream breaks. Knows nothing of other calls."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import grpc
+
+from antiphon._async.transport import Stream, each, invoke, resolve, sleep
+from antiphon.coordination import (
+    Action,
+    Cancellation,
+    Decision,
+    Outcome,
+    action_frame,
+    cancel_frame,
+    decision_of,
+    detached,
+    failure_frame,
+    outcome_of,
+    rejection,
+)
+from antiphon.error import Error, from_rpc
+from antiphon.exchange import Delta
+from antiphon.gen.antiphon.v1 import coordination_pb2 as pb
+from antiphon.gen.antiphon.v1 import execution_pb2, message_pb2, progress_pb2
+from antiphon.request import Request, request_of
+from antiphon.tool import Tool, ToolCall, ToolResult, Tools, text_of, tool_list, tools_of
+
+NextAction = Callable[[Decision], Action | Awaitable[Action]]
+BeforeCall = Callable[[ToolCall], None | Awaitable[None]]
+AfterCall = Callable[[ToolCall, ToolResult], None | Awaitable[None]]
+OnDelta = Callable[[Delta], None | Awaitable[None]]
+
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 2.0
+# How long a cancellation may take to be heard, in seconds; then the native exception goes on all the same.
+CANCEL_WAIT = 5.0
+# With these the stream is taken for broken when the server itself said nothing.
+BROKEN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.CANCELLED)
+
+
+@dataclass
+class Memory:
+    """What this process has answered, so that no callback is made twice for one id. Forgotten when the coordination ends."""
+
+    answers: dict[str, pb.CoordinateRequest] = field(default_factory=dict[str, pb.CoordinateRequest])
+    results: dict[str, message_pb2.ToolResult] = field(default_factory=dict[str, message_pb2.ToolResult])
+
+
+@dataclass
+class Callbacks:
+    """The caller's part."""
+
+    next_action: NextAction
+    tools: Tools | None
+    before_call: BeforeCall | None
+    after_call: AfterCall | None
+    on_delta: OnDelta | None
+    cancellation: Cancellation
+
+
+class Coordinator:
+    """One coordination, from its start or from an attach to the end of what this process has to do with it."""
+
+    def __init__(
+        self,
+        open_stream: Callable[[], Stream],
+        cancel: Callable[[str], Awaitable[None]],
+        callbacks: Callbacks,
+        memory: Memory,
+        coordination_id: str,
+        attach_for: float,
+    ) -> None:
+        self._open = open_stream
+        self._cancel = cancel
+        self._callbacks = callbacks
+        self._memory = memory
+        self._id = coordination_id
+        self._attach_for = attach_for
+        self._functions: dict[str, Tool] = {tool.name: tool for tool in tools_of(callbacks.tools or ())}
+        self._stream: Stream | None = None
+        self._batch = pb.ToolsNeeded()
+        self._sequence = 0
+        self._failure: Exception | None = None
+        self._trouble_since: float | None = None
+        self._pause = FIRST_PAUSE
+
+    def offered(self, request: Request | str) -> execution_pb2.ExecutionRequest:
+        """A request with the tools of the coordination, unless it has its own."""
+        raw = request_of(request).to_raw()
+        if isinstance(request, Request) and request.tools is not None:
+            self._functions.update({tool.name: tool for tool in tools_of(request.tools)})
+        elif self._callbacks.tools is not None:
+            raw.tools.CopyFrom(tool_list(self._callbacks.tools))
+        return raw
+
+    async def run(self, start: pb.CoordinationStart | None) -> Outcome:
+        """Follows it until it ended or is left for later; without a start, attaches."""
+        try:
+            while True:
+                stream = self._stream = self._open()
+                try:
+                    stream.send(self._greeting(start))
+                    self._callbacks.cancellation.bind(stream.send)
+                    outcome = await self._follow(stream)
+                except grpc.RpcError as failed:
+                    lost = from_rpc(failed)
+                    if not (lost.can_retry or (lost.code in BROKEN and not lost.reason)):
+                        raise (self._failure or lost) from None
+                else:
+                    if outcome is not None:
+                        return outcome
+                    lost = Error(grpc.StatusCode.UNAVAILABLE, "the stream closed before its coordination ended")
+                self._let_go()
+                if start is not None and start.ephemeral:
+                    raise self._failure or lost
+                await self._wait(lost)
+        except Exception:
+            raise
+        except BaseException:
+            # The task was cancelled, or a person pressed Ctrl-C.
+            await self._abandon()
+            raise
+        finally:
+            self._let_go()
+
+    def _greeting(self, start: pb.CoordinationStart | None) -> pb.CoordinateRequest:
+        # A start that was perhaps not heard is said again: with the same id it begins nothing twice.
+        if start is not None and self._sequence == 0:
+            return pb.CoordinateRequest(start=start)
+        attach = pb.CoordinationAttach(coordination_id=self._id, after_sequence=self._sequence)
+        attach.deltas = self._callbacks.on_delta is not None
+        return pb.CoordinateRequest(attach=attach)
+
+    def _let_go(self) -> None:
+        self._callbacks.cancellation.bind(None)
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    async def _wait(self, trouble: Error) -> None:
+        """Waits before the next try, or raises when it has tried for long enough."""
+        now = time.monotonic()
+        if self._trouble_since is None:
+            self._trouble_since, self._pause = now, FIRST_PAUSE
+        if now - self._trouble_since >= self._attach_for:
+            raise self._failure or trouble
+        await sleep(self._pause if trouble.retry_after is None else trouble.retry_after)
+        self._pause = min(self._pause * 2, LONGEST_PAUSE)
+
+    async def _follow(self, stream: Stream) -> Outcome | None:
+        """Reads until the coordination ends or lets go; None when the stream closed before."""
+        while (frame := await stream.receive()) is not None:
+            which = frame.WhichOneof("frame")
+            if which != "rejected":
+                self._trouble_since = None
+            self._sequence = max(self._sequence, frame.sequence)
+            if which == "decision_needed":
+                await self._decide(stream, frame.decision_needed)
+            elif which == "tools_needed":
+                await self._run_tools(stream, frame.tools_needed)
+            elif which == "generation_needed":
+                stream.send(_no_generation(frame.generation_needed))
+            elif which == "rejected":
+                await self._rejected(stream, frame.rejected)
+            elif which == "delta":
+                await self._delta(stream, frame.delta)
+            elif which == "detached":
+                left = detached(frame.detached)
+                if isinstance(left, Outcome):
+                    return left
+                raise self._failure or left
+            elif which == "ended":
+                return await self._end(stream, frame.ended)
+        return None
+
+    async def _decide(self, stream: Stream, needed: pb.DecisionNeeded) -> None:
+        cancellation = self._callbacks.cancellation
+        if cancellation.cancelled:
+            return
+        answer = self._memory.answers.get(needed.decision_id)
+        if answer is None and self._failure is None:
+            try:
+                action = await resolve(self._callbacks.next_action(decision_of(needed, self._id)))
+                answer = action_frame(needed.decision_id, action, self.offered)
+            except Exception as failure:
+                self._failure = failure
+                answer = failure_frame(needed.decision_id, failure)
+            if answer.WhichOneof("frame") == "next_action":
+                self._memory.answers[needed.decision_id] = answer
+        if answer is not None and not cancellation.cancelled:
+            stream.send(answer)
+
+    async def _run_tools(self, stream: Stream, needed: pb.ToolsNeeded) -> None:
+        self._batch = needed
+
+        async def answer(call: pb.NeededToolCall) -> None:
+            result = self._memory.results.get(call.call.call_id)
+            if result is None:
+                result = await self._result(call)
+            if result is not None:
+                # At once, so that a slow sibling puts no finished call at risk.
+                self._memory.results[result.call_id] = result
+                stream.send(_results(needed, [result]))
+
+        if not self._callbacks.cancellation.cancelled and self._failure is None:
+            await each(answer, needed.calls)
+        if self._failure is not None:
+            stream.send(cancel_frame("a hook of the caller failed"))
+
+    async def _result(self, needed: pb.NeededToolCall) -> message_pb2.ToolResult | None:
+        call = ToolCall.of(needed.call)
+        try:
+            # What a failed call says is for the model, which may do better; its siblings keep their results.
+            try:
+                tool = self._functions.get(call.name) if needed.HasField("tool") else None
+                if tool is None:
+                    raise LookupError(f"there is no tool `{call.name}`")
+                if self._callbacks.before_call is not None:
+                    await resolve(self._callbacks.before_call(call))
+                result = ToolResult(call.call_id, text_of(await invoke(tool.function, call.arguments)))
+            except Exception as failure:
+                result = ToolResult(call.call_id, f"{type(failure).__name__}: {failure}", is_error=True)
+            if self._callbacks.after_call is not None:
+                await resolve(self._callbacks.after_call(call, result))
+        except Exception as failure:
+            self._failure = failure
+            return None
+        return result.to_raw()
+
+    async def _delta(self, stream: Stream, raw: progress_pb2.Delta) -> None:
+        which = raw.WhichOneof("delta")
+        if which is None or self._callbacks.on_delta is None or self._failure is not None:
+            return
+        text = raw.tool_call.arguments_json if which == "tool_call" else getattr(raw, which).text
+        try:
+            await resolve(self._callbacks.on_delta(Delta(which, text)))
+        except Exception as failure:
+            self._failure = failure
+            stream.send(cancel_frame("a hook of the caller failed"))
+
+    async def _rejected(self, stream: Stream, rejected: pb.AnswerRejected) -> None:
+        """An answer changed nothing. It is given again where waiting helps; else the caller is told, and the decision stays pending."""
+        if self._callbacks.cancellation.cancelled:
+            return
+        error = rejection(rejected, self._id)
+        if self._failure is not None:
+            raise self._failure
+        if not error.can_retry:
+            self._memory.answers.pop(rejected.id, None)
+            raise error
+        await self._wait(error)
+        if rejected.id == self._batch.batch_id:
+            calls = [call.call.call_id for call in self._batch.calls]
+            stream.send(_results(self._batch, [self._memory.results[call_id] for call_id in calls]))
+        elif rejected.id in self._memory.answers:
+            stream.send(self._memory.answers[rejected.id])
+
+    async def _end(self, stream: Stream, ended: pb.CoordinationEnded) -> Outcome:
+        outcome = outcome_of(ended, self._id)
+        try:
+            await stream.receive()
+        except grpc.RpcError as failed:
+            # The trailers say the same, and two things more.
+            if isinstance(outcome, Error):
+                status = from_rpc(failed)
+                outcome.request_id, outcome.retry_after = status.request_id, status.retry_after
+        self._memory.answers.clear()
+        self._memory.results.clear()
+        if isinstance(outcome, Outcome):
+            return outcome
+        if self._failure is not None and not self._callbacks.cancellation.cancelled:
+            raise self._failure
+        raise outcome from self._failure
+
+    async def _abandon(self) -> None:
+        message = "the caller was cancelled"
+        if self._stream is not None:
+            self._stream.send(cancel_frame(message))
+            if await self._stream.drain(CANCEL_WAIT):
+                return
+        if self._id:
+            await self._cancel(message)
+
+
+def _results(batch: pb.ToolsNeeded, results: list[message_pb2.ToolResult]) -> pb.CoordinateRequest:
+    return pb.CoordinateRequest(tool_results=pb.BatchResults(batch_id=batch.batch_id, run_id=batch.run_id, results=results))
+
+
+def _no_generation(needed: pb.GenerationNeeded) -> pb.CoordinateRequest:
+    code = grpc.StatusCode.UNIMPLEMENTED.value[0]
+    failure = pb.GenerationFailure(code=code, message="this client does not call models itself; use another backend")
+    return pb.CoordinateRequest(generated=pb.Generated(generation_id=needed.generation_id, failure=failure))

@@ -1,0 +1,91 @@
+"""What asyncio and threads do differently: the twin of `_async/transport.py`, with the same names. Written by hand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from threading import Timer
+from typing import Any, TypeVar
+
+import grpc
+from grpc import Channel as Channel
+from grpc import StreamStreamMultiCallable
+from grpc import UnaryUnaryMultiCallable as Method
+
+from antiphon.gen.antiphon.v1.coordination_pb2 import CoordinateRequest, CoordinateResponse
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+__all__ = ["Channel", "Method", "Stream", "connect", "each", "invoke", "resolve", "sleep"]
+
+sleep = time.sleep
+
+
+def connect(address: str, credentials: grpc.ChannelCredentials | None, options: list[tuple[str, Any]]) -> Channel:
+    """A channel, which connects when it is used."""
+    if credentials is None:
+        return grpc.insecure_channel(address, options=options)
+    return grpc.secure_channel(address, credentials, options=options)
+
+
+def resolve(value: T) -> T:
+    """What a callback returned."""
+    return value
+
+
+def invoke(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """Calls a tool."""
+    return function(**arguments)
+
+
+def each(function: Callable[[Item], None], items: Iterable[Item]) -> None:
+    """Does the same with each, at once."""
+    todo = list(items)
+    pool = ThreadPoolExecutor(max_workers=max(1, len(todo)))
+    try:
+        for done in [pool.submit(function, item) for item in todo]:
+            done.result()
+    finally:
+        pool.shutdown(wait=False)
+
+
+class Stream:
+    """Both directions of a coordination's stream."""
+
+    def __init__(
+        self,
+        method: StreamStreamMultiCallable[CoordinateRequest, CoordinateResponse],
+        metadata: tuple[tuple[str, str], ...],
+    ) -> None:
+        self._said: SimpleQueue[CoordinateRequest | None] = SimpleQueue()
+        self._call = method(iter(self._said.get, None), metadata=metadata)
+
+    def send(self, frame: CoordinateRequest) -> None:
+        """Says something, from whichever thread. What a broken stream was told is lost; reading tells that it broke."""
+        self._said.put(frame)
+
+    def receive(self) -> CoordinateResponse | None:
+        """The next frame; None when the stream ended well. Raises what it ended with otherwise."""
+        return next(self._call, None)
+
+    def drain(self, seconds: float) -> bool:
+        """Reads on, for so long. Tells whether the coordination ended."""
+        timer = Timer(seconds, self._call.cancel)
+        timer.start()
+        try:
+            while (frame := self.receive()) is not None:
+                if frame.WhichOneof("frame") == "ended":
+                    return True
+            return False
+        except grpc.RpcError:
+            return False
+        finally:
+            timer.cancel()
+
+    def close(self) -> None:
+        """Lets go."""
+        self._said.put(None)
+        self._call.cancel()
