@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import RLock
 from typing import Literal
 
 import grpc
 
 from antiphon.error import CODES, Error, from_status
-from antiphon.exchange import Exchange
+from antiphon.exchange import Exchange, stop_reason
 from antiphon.gen.antiphon.v1 import coordination_pb2 as pb
 from antiphon.gen.antiphon.v1 import execution_pb2, thread_pb2
 from antiphon.request import Request
@@ -29,6 +29,8 @@ class Decision:
     turns_started: int
     turns_remaining: int
     """How many turns can still be started; asking for one when it is 0 ends in `exhausted`."""
+    stop_reason: str
+    """Why the model stopped, for the turn as a whole: `tool_round_limit` where calls were left unanswered at the limit of rounds."""
     thread_id: str
     """The thread that the next turn moves; empty without one."""
     interrupted_run_id: str
@@ -94,7 +96,8 @@ class Cancellation:
     """Ends a coordination from anywhere, another thread included: give it to `coordinate`, then call `cancel`."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        # A signal handler may cancel while the thread that it interrupts holds it.
+        self._lock = RLock()
         self._told: Callable[[pb.CoordinateRequest], None] | None = None
         self._message: str | None = None
 
@@ -126,6 +129,7 @@ def decision_of(raw: pb.DecisionNeeded, coordination_id: str) -> Decision:
         starting=raw.starting,
         turns_started=raw.turns_started,
         turns_remaining=raw.turns_remaining,
+        stop_reason=stop_reason(raw.run.stop_reason or raw.exchange.stop_reason),
         thread_id=raw.thread_id,
         interrupted_run_id=raw.interrupted_run_id,
         coordination_id=coordination_id,
@@ -143,6 +147,8 @@ def action_frame(decision_id: str, action: Action, offered: Callable[[Request | 
     if isinstance(action, Suspend):
         return pb.CoordinateRequest(suspend=pb.CoordinationSuspend())
     answer = pb.NextAction(decision_id=decision_id)
+    if not isinstance(action, Action):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"next_action returned {action!r} in place of Continue, Stop, Fail or Suspend")
     if isinstance(action, Stop):
         answer.stop.SetInParent()
     elif isinstance(action, Fail):

@@ -60,8 +60,8 @@ class Exchange:
 
     @property
     def stop_reason(self) -> str:
-        """Why the model stopped, such as `stop`, `max_tokens` or `tool_round_limit`."""
-        return run_pb2.StopReason.Name(self.raw.stop_reason).removeprefix("STOP_REASON_").lower()
+        """Why the model stopped, such as `stop`, `max_tokens` or `tool_calls`."""
+        return stop_reason(self.raw.stop_reason)
 
     @property
     def validation(self) -> str:
@@ -96,6 +96,11 @@ class Delta:
     """`text`, `reasoning`, `tool_call` or `refusal`."""
     text: str
     """More of that; of a tool call, more of its arguments."""
+
+
+def stop_reason(raw: run_pb2.StopReason.ValueType) -> str:
+    """The word for why a model stopped."""
+    return run_pb2.StopReason.Name(raw).removeprefix("STOP_REASON_").lower()
 
 
 def message(role: str, text: str) -> message_pb2.Message:

@@ -202,7 +202,8 @@ class AsyncClient:
         ephemeral: bool = False,
         cancellation: Cancellation | None = None,
     ) -> Exchange:
-        """Executes a request and the tools that the model calls, until it calls none or there were `chain_limit` rounds of them."""
+        """Executes a request and the tools that the model calls, until it calls none or there were `chain_limit` rounds of them; then the
+        answer has `tool_calls` that nothing answers."""
         found: list[Exchange] = []
 
         def take(decision: Decision) -> Action:

@@ -41,6 +41,8 @@ CANCEL_WAIT = 5.0
 # With these the stream is taken for broken when the server itself said nothing.
 BROKEN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.CANCELLED)
 
+ASKING = ("decision_needed", "tools_needed", "generation_needed")
+
 
 @dataclass
 class Memory:
@@ -84,6 +86,7 @@ class Coordinator:
         self._stream: Stream | None = None
         self._batch = pb.ToolsNeeded()
         self._sequence = 0
+        self._started = pb.CoordinationStarted()
         self._failure: Exception | None = None
         self._trouble_since: float | None = None
         self._pause = FIRST_PAUSE
@@ -158,7 +161,11 @@ class Coordinator:
             if which != "rejected":
                 self._trouble_since = None
             self._sequence = max(self._sequence, frame.sequence)
-            if which == "decision_needed":
+            if which == "started":
+                self._started = frame.started
+            elif which in ASKING and self._is_past(frame):
+                continue
+            elif which == "decision_needed":
                 await self._decide(stream, frame.decision_needed)
             elif which == "tools_needed":
                 await self._run_tools(stream, frame.tools_needed)
@@ -176,6 +183,11 @@ class Coordinator:
             elif which == "ended":
                 return await self._end(stream, frame.ended)
         return None
+
+    def _is_past(self, frame: pb.CoordinateResponse) -> bool:
+        """Whether a question is told again that was answered before this stream was attached."""
+        asked = frame.decision_needed.decision_id or frame.tools_needed.batch_id or frame.generation_needed.generation_id
+        return frame.sequence <= self._started.last_sequence and asked != self._started.pending_id
 
     async def _decide(self, stream: Stream, needed: pb.DecisionNeeded) -> None:
         cancellation = self._callbacks.cancellation

@@ -58,8 +58,10 @@ class Stream:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._said: asyncio.Queue[CoordinateRequest | None] = asyncio.Queue()
+        self._heard: asyncio.Queue[CoordinateResponse | grpc.RpcError | None] = asyncio.Queue()
         self._call = method(self._frames(), metadata=metadata)
-        self._reading: asyncio.Future[Any] | None = None
+        # A read that is cancelled takes the stream with it, and nobody could be told of the cancellation: so a task of its own reads.
+        self._reader = asyncio.create_task(self._read())
 
     def send(self, frame: CoordinateRequest) -> None:
         """Says something, from whichever thread. What a broken stream was told is lost; reading tells that it broke."""
@@ -67,13 +69,10 @@ class Stream:
 
     async def receive(self) -> CoordinateResponse | None:
         """The next frame; None when the stream ended well. Raises what it ended with otherwise."""
-        # A read that is cancelled would take the stream with it, and nobody could be told of the cancellation any more.
-        if self._reading is None:
-            self._reading = asyncio.ensure_future(self._call.read())
-        await asyncio.wait({self._reading})
-        reading, self._reading = self._reading, None
-        frame: Any = reading.result()
-        return frame if isinstance(frame, CoordinateResponse) else None
+        heard = await self._heard.get()
+        if isinstance(heard, grpc.RpcError):
+            raise heard
+        return heard
 
     async def drain(self, seconds: float) -> bool:
         """Reads on, for so long. Tells whether the coordination ended."""
@@ -86,14 +85,21 @@ class Stream:
         """Lets go."""
         self._said.put_nowait(None)
         self._call.cancel()
-        if self._reading is not None:
-            self._reading.cancel()
+        self._reader.cancel()
 
     async def _ended(self) -> bool:
         while (frame := await self.receive()) is not None:
             if frame.WhichOneof("frame") == "ended":
                 return True
         return False
+
+    async def _read(self) -> None:
+        try:
+            while isinstance(frame := await self._call.read(), CoordinateResponse):
+                self._heard.put_nowait(frame)
+            self._heard.put_nowait(None)
+        except grpc.RpcError as failed:
+            self._heard.put_nowait(failed)
 
     async def _frames(self) -> AsyncIterator[CoordinateRequest]:
         while (frame := await self._said.get()) is not None:

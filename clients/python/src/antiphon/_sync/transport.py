@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from queue import SimpleQueue
-from threading import Timer
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any, TypeVar
 
 import grpc
@@ -61,31 +61,42 @@ class Stream:
         metadata: tuple[tuple[str, str], ...],
     ) -> None:
         self._said: SimpleQueue[CoordinateRequest | None] = SimpleQueue()
+        self._heard: SimpleQueue[CoordinateResponse | grpc.RpcError | None] = SimpleQueue()
         self._call = method(iter(self._said.get, None), metadata=metadata)
+        # A read that is interrupted cannot be taken up again, and nobody could be told of the interrupt: so a thread of its own reads.
+        Thread(target=self._read, daemon=True).start()
 
     def send(self, frame: CoordinateRequest) -> None:
         """Says something, from whichever thread. What a broken stream was told is lost; reading tells that it broke."""
         self._said.put(frame)
 
-    def receive(self) -> CoordinateResponse | None:
+    def receive(self, seconds: float | None = None) -> CoordinateResponse | None:
         """The next frame; None when the stream ended well. Raises what it ended with otherwise."""
-        return next(self._call, None)
+        heard = self._heard.get(timeout=seconds)
+        if isinstance(heard, grpc.RpcError):
+            raise heard
+        return heard
 
     def drain(self, seconds: float) -> bool:
         """Reads on, for so long. Tells whether the coordination ended."""
-        timer = Timer(seconds, self._call.cancel)
-        timer.start()
+        until = time.monotonic() + seconds
         try:
-            while (frame := self.receive()) is not None:
+            while (frame := self.receive(max(0.0, until - time.monotonic()))) is not None:
                 if frame.WhichOneof("frame") == "ended":
                     return True
             return False
-        except grpc.RpcError:
+        except (Empty, grpc.RpcError):
             return False
-        finally:
-            timer.cancel()
 
     def close(self) -> None:
         """Lets go."""
         self._said.put(None)
         self._call.cancel()
+
+    def _read(self) -> None:
+        try:
+            for frame in self._call:
+                self._heard.put(frame)
+            self._heard.put(None)
+        except grpc.RpcError as failed:
+            self._heard.put(failed)
