@@ -1,0 +1,100 @@
+"""The examples do what they say, as functions and as programs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from analysis_loop import analyse
+from antiphon.testing import Server
+from branching_review import review_all
+
+import antiphon
+from antiphon import AsyncClient, Client, Request, Suspend
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+CONFIG = """
+default_profile = "canned"
+
+[profiles.canned]
+backend = "script"
+model = "canned-1"
+
+[backends.script]
+kind = "scripted"
+retry = { attempts = 1 }
+
+[[backends.script.rules]]
+when = "Analyse this"
+text = "The risk is water."
+
+[[backends.script.rules]]
+when = "Go on: cost?"
+text = "The risk is water, the cost is that of pumps."
+
+[[backends.script.rules]]
+when = "Draft"
+text = "The archive moves in spring."
+
+[[backends.script.rules]]
+when = "By when"
+fault = { kind = "status", status = 400, message = "no date" }
+
+[[backends.script.rules]]
+text = "{turn}: {last_user}"
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server(config=CONFIG) as running:
+        yield running
+
+
+def test_the_analysis_is_refined_until_nothing_is_missing(server: Server) -> None:
+    """S4-48, S4-49."""
+    with Client(server.address) as client:
+        found = analyse(client, "The archive moves.", ["risk", "cost"])
+        assert (found.exchange.text, found.missing) == ("The risk is water, the cost is that of pumps.", [])
+        assert found.exchange.turn == 2
+        never = analyse(client, "The archive moves.", ["risk", "joy"], additional_turns=1)
+        assert never.missing == ["risk"] and never.exchange.turn == 2
+
+
+async def test_reviews_are_branches_of_one_draft(server: Server) -> None:
+    """S4-41, S4-42, S4-T6."""
+    async with AsyncClient(server.address) as client:
+        draft = await client.capture("Draft a notice.")
+        ada, bo = await review_all(client, draft, {"Ada": ["Who?", "By when?"], "Bo": ["Dry?", "Warm?"]})
+    assert ada.answers == ["2: Ada asks: Who?"]
+    assert ada.error is not None and ada.error.reason == "PROVIDER_REFUSED_REQUEST"
+    assert bo.answers == ["2: Bo asks: Dry?", "3: Bo asks: Warm?"] and bo.error is None
+    assert ada.head.parent_exchange_id == draft.exchange_id
+
+
+@pytest.mark.parametrize("name", ["analysis_loop", "branching_review"])
+def test_they_run_as_programs(server: Server, name: str) -> None:
+    source = str(EXAMPLES.parent / "src")
+    environment = {**os.environ, "ANTIPHON_SERVER": f"http://{server.address}", "PYTHONPATH": source}
+    command = [sys.executable, str(EXAMPLES / f"{name}.py")]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip() and not ran.stderr
+
+
+def test_what_the_readme_shows_runs(server: Server) -> None:
+    """Each piece of Python in it, in order, with the names that the text around it speaks of."""
+    pieces = re.findall(r"```python\n(.*?)```", (EXAMPLES.parent / "README.md").read_text("utf-8"), re.DOTALL)
+    assert len(pieces) == 5
+    with Client(server.address) as client:
+        names: dict[str, object] = {**vars(antiphon), "coordination_id": "readme"}
+        client.coordinate(Request("zero"), 3, lambda decision: Suspend(), coordination_id="readme")
+        for piece in pieces:
+            names["client"] = client
+            piece = piece.replace("127.0.0.1:7373", server.address).replace('"target/debug/antiphon"', "")
+            exec(compile(piece, "README.md", "exec"), names)
