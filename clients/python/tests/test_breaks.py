@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import asyncio
+import signal
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -255,6 +256,15 @@ async def test_a_cancelled_task_cancels_the_coordination(server: Server, record:
     assert record.state(name) == "CANCELLED"
 
 
+@pytest.fixture
+def keyboard() -> Iterator[None]:
+    """Ctrl-C does what it does on a terminal, also where the tests were started with SIGINT ignored, as shells do in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("keyboard")
 @pytest.mark.parametrize("where", ["callback", "turn"])
 def test_an_interrupt_from_the_keyboard_cancels_the_coordination(server: Server, record: Record, where: str) -> None:
     name, reached = fresh(), threading.Event()

@@ -104,22 +104,23 @@ class Coordinator:
         """Follows it until it ended or is left for later; without a start, attaches."""
         try:
             while True:
+                opened = time.monotonic()
                 stream = self._stream = self._open()
+                lost = Error(grpc.StatusCode.UNAVAILABLE, "the stream closed before its coordination ended")
                 try:
                     stream.send(self._greeting(start))
                     self._callbacks.cancellation.bind(stream.send)
                     outcome = await self._follow(stream)
-                except grpc.RpcError as failed:
-                    lost = from_rpc(failed)
-                    if not (lost.can_retry or (lost.code in BROKEN and not lost.reason)):
-                        raise (self._failure or lost) from None
-                else:
                     if outcome is not None:
                         return outcome
-                    lost = Error(grpc.StatusCode.UNAVAILABLE, "the stream closed before its coordination ended")
+                except grpc.RpcError as failed:
+                    lost = from_rpc(failed)
                 self._let_go()
-                if start is not None and start.ephemeral:
+                broken = lost.can_retry or (lost.code in BROKEN and not lost.reason)
+                if not broken or (start is not None and start.ephemeral):
                     raise self._failure or lost
+                if time.monotonic() - opened > LONGEST_PAUSE:
+                    self._trouble_since = None
                 await self._wait(lost)
         except Exception:
             raise
@@ -158,9 +159,9 @@ class Coordinator:
         """Reads until the coordination ends or lets go; None when the stream closed before."""
         while (frame := await stream.receive()) is not None:
             which = frame.WhichOneof("frame")
-            if which != "rejected":
-                self._trouble_since = None
-            self._sequence = max(self._sequence, frame.sequence)
+            if frame.sequence > self._sequence:
+                # Something new, and not only a question that is told again to whoever attaches.
+                self._sequence, self._trouble_since = frame.sequence, None
             if which == "started":
                 self._started = frame.started
             elif which in ASKING and self._is_past(frame):
