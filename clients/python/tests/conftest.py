@@ -29,6 +29,14 @@ model = "canned-1"
 backend = "narrow"
 model = "canned-1"
 
+[profiles.ours]
+backend = "ours"
+model = "ours-1"
+
+[backends.ours]
+kind = "client"
+retry = { attempts = 1 }
+
 [backends.script]
 kind = "scripted"
 retry = { attempts = 1 }

@@ -258,6 +258,12 @@ async def test_an_answer_that_meets_a_full_queue_is_given_again(client: AsyncCli
             thread.join()
 
 
+async def test_a_model_that_the_client_would_call_is_refused_by_name(client: AsyncClient) -> None:
+    with pytest.raises(Error) as caught:
+        await client.coordinate(Request("zero", profile_id="ours"), 1, Script())
+    assert caught.value.reason == "PROVIDER_REFUSED_REQUEST" and "does not call models" in str(caught.value)
+
+
 async def test_deltas_come_on_the_way(client: AsyncClient) -> None:
     heard: list[str] = []
     script = Script(Continue("slow"), Stop())
