@@ -209,6 +209,18 @@ async def test_a_cancellation_ends_it_from_anywhere(client: AsyncClient, record:
     assert early.value.code is grpc.StatusCode.CANCELLED
 
 
+async def test_no_callback_is_made_once_it_is_cancelled(client: AsyncClient, record: Record) -> None:
+    """S4-68, S4-72: the pending decision is told again to whoever attaches, and is not passed on."""
+    name, cancellation = fresh(), Cancellation()
+    await client.coordinate(await client.capture("zero"), 1, Script(Suspend()), coordination_id=name)
+    cancellation.cancel()
+    never = Script()
+    with pytest.raises(Error) as caught:
+        await client.attach(name, never, cancellation=cancellation)
+    assert caught.value.code is grpc.StatusCode.CANCELLED and never.seen == []
+    assert record.state(name) == "CANCELLED"
+
+
 async def test_a_cancellation_in_a_turn_stops_it(client: AsyncClient, record: Record) -> None:
     name, cancellation = fresh(), Cancellation()
     script = Script(Continue("slow"))
@@ -235,6 +247,14 @@ async def test_it_is_cancelled_by_its_id(client: AsyncClient, record: Record) ->
     assert caught.value.code is grpc.StatusCode.CANCELLED
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits for the frame that cancels to be heard, so that a call of its own cannot stand in for it."""
+    for kind in ("_async", "_sync"):
+        monkeypatch.setattr(f"antiphon.{kind}.coordinate.CANCEL_WAIT", 600.0)
+
+
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("where", ["callback", "turn"])
 async def test_a_cancelled_task_cancels_the_coordination(server: Server, record: Record, where: str) -> None:
     name, reached = fresh(), asyncio.Event()
@@ -264,7 +284,7 @@ def keyboard() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.usefixtures("keyboard")
+@pytest.mark.usefixtures("keyboard", "patient")
 @pytest.mark.parametrize("where", ["callback", "turn"])
 def test_an_interrupt_from_the_keyboard_cancels_the_coordination(server: Server, record: Record, where: str) -> None:
     name, reached = fresh(), threading.Event()
@@ -283,4 +303,16 @@ def test_an_interrupt_from_the_keyboard_cancels_the_coordination(server: Server,
     with Client(server.address) as client, pytest.raises(KeyboardInterrupt):
         start = client.capture("zero")
         client.coordinate(start, 1, think, on_delta=lambda delta: reached.set(), coordination_id=name)
+    assert record.state(name) == "CANCELLED"
+
+
+def test_an_interrupt_is_told_over_another_connection_when_the_stream_is_cut(proxy: Proxy, record: Record) -> None:
+    name = fresh()
+
+    def cut(decision: Decision) -> Action:
+        proxy.cut()
+        raise KeyboardInterrupt
+
+    with Client(proxy.address) as client, pytest.raises(KeyboardInterrupt):
+        client.coordinate(client.capture("zero"), 1, cut, coordination_id=name)
     assert record.state(name) == "CANCELLED"
