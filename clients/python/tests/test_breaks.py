@@ -84,6 +84,19 @@ async def test_a_failure_of_the_callback_is_told_after_a_cut(connect: Connect, p
     assert caught.value is raised and record.state(name) == "FAILED"
 
 
+async def test_a_hook_that_fails_as_the_connection_is_cut_still_ends_it(connect: Connect, proxy: Proxy, record: Record) -> None:
+    client, name, raised = connect(proxy.address), fresh(), OSError("the terminal is gone")
+
+    def fails(delta: Delta) -> None:
+        proxy.cut()
+        raise raised
+
+    with pytest.raises(OSError) as caught:
+        start = await client.capture("zero")
+        await client.coordinate(start, 1, Script(Continue("slow")), on_delta=fails, coordination_id=name)
+    assert caught.value is raised and record.state(name) == "CANCELLED"
+
+
 async def test_a_server_that_stays_away_is_an_error_in_the_end(connect: Connect, server: Server) -> None:
     proxy = Proxy(server.address)
     client = connect(proxy.address, attach_for=0.3)

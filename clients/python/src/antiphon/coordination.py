@@ -142,7 +142,11 @@ def cancel_frame(message: str) -> pb.CoordinateRequest:
     return pb.CoordinateRequest(cancel=pb.CoordinationCancel(message=message[:1024]))
 
 
-def action_frame(decision_id: str, action: Action, offered: Callable[[Request | str], execution_pb2.ExecutionRequest]) -> pb.CoordinateRequest:
+def action_frame(
+    decision_id: str,
+    action: Action,
+    offered: Callable[[Request | str], execution_pb2.ExecutionRequest],
+) -> pb.CoordinateRequest:
     """The frame of an action; `offered` writes its request with the tools that the coordination offers."""
     if isinstance(action, Suspend):
         return pb.CoordinateRequest(suspend=pb.CoordinationSuspend())
@@ -170,7 +174,8 @@ def action_frame(decision_id: str, action: Action, offered: Callable[[Request | 
 def failure_frame(decision_id: str, failure: Exception) -> pb.CoordinateRequest:
     """The frame of a callback that raised: the class of the exception is the reason, unless it says its own."""
     if isinstance(failure, Error):
-        fail = Fail(failure.message, failure.code, failure.reason, failure.metadata)
+        code = failure.code if failure.code is not grpc.StatusCode.OK else grpc.StatusCode.UNKNOWN
+        fail = Fail(failure.message, code, failure.reason, failure.metadata)
     else:
         words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(failure).__name__).upper()
         fail = Fail(str(failure), reason=re.sub(r"[^A-Z0-9_]", "_", words)[:63])

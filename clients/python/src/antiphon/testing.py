@@ -1,4 +1,4 @@
-"""A real server for tests: starts the binary and tells its address. Knows nothing of the client, and reads the environment, which it does not."""
+"""A real server for tests: starts the binary and tells its address. Knows nothing of the client."""
 
 from __future__ import annotations
 

@@ -87,7 +87,13 @@ class AsyncClient:
         """Closes the connection."""
         await self._channel.close()
 
-    async def capture(self, request: Request | str, *, thread: ThreadPoint | NewThread | None = None, timeout: float | None = None) -> Exchange:
+    async def capture(
+        self,
+        request: Request | str,
+        *,
+        thread: ThreadPoint | NewThread | None = None,
+        timeout: float | None = None,
+    ) -> Exchange:
         """Executes a request at a root and keeps the exchange, on a thread without exchanges if one is given."""
         raw = exchange_service_pb2.CaptureRequest(request=request_of(request).to_raw())
         if isinstance(thread, ThreadPoint):
@@ -147,7 +153,12 @@ class AsyncClient:
         it was cancelled, or when an answer was refused, in which case the decision stays pending.
         """
         ours = "" if ephemeral else coordination_id or str(uuid.uuid4())
-        raw = coordination_pb2.CoordinationStart(additional_turns=additional_turns, coordination_id=ours, ephemeral=ephemeral, labels=labels)
+        raw = coordination_pb2.CoordinationStart(
+            additional_turns=additional_turns,
+            coordination_id=ours,
+            ephemeral=ephemeral,
+            labels=labels,
+        )
         callbacks = Callbacks(next_action, tools, before_call, after_call, on_delta, cancellation or Cancellation())
         coordinator = self._coordinator(ours, callbacks)
         if isinstance(start, ThreadPoint):

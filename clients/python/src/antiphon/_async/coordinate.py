@@ -34,6 +34,7 @@ BeforeCall = Callable[[ToolCall], None | Awaitable[None]]
 AfterCall = Callable[[ToolCall, ToolResult], None | Awaitable[None]]
 OnDelta = Callable[[Delta], None | Awaitable[None]]
 
+HOOK_FAILED = "a hook of the caller failed"
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 2.0
 # How long a cancellation may take to be heard, in seconds; then the native exception goes on all the same.
@@ -195,7 +196,9 @@ class Coordinator:
         if cancellation.cancelled:
             return
         answer = self._memory.answers.get(needed.decision_id)
-        if answer is None and self._failure is None:
+        if answer is None and self._failure is not None:
+            answer = cancel_frame(HOOK_FAILED)
+        elif answer is None:
             try:
                 action = await resolve(self._callbacks.next_action(decision_of(needed, self._id)))
                 answer = action_frame(needed.decision_id, action, self.offered)
@@ -204,7 +207,7 @@ class Coordinator:
                 answer = failure_frame(needed.decision_id, failure)
             if answer.WhichOneof("frame") == "next_action":
                 self._memory.answers[needed.decision_id] = answer
-        if answer is not None and not cancellation.cancelled:
+        if not cancellation.cancelled:
             stream.send(answer)
 
     async def _run_tools(self, stream: Stream, needed: pb.ToolsNeeded) -> None:
@@ -222,7 +225,7 @@ class Coordinator:
         if not self._callbacks.cancellation.cancelled and self._failure is None:
             await each(answer, needed.calls)
         if self._failure is not None:
-            stream.send(cancel_frame("a hook of the caller failed"))
+            stream.send(cancel_frame(HOOK_FAILED))
 
     async def _result(self, needed: pb.NeededToolCall) -> message_pb2.ToolResult | None:
         call = ToolCall.of(needed.call)
@@ -253,18 +256,19 @@ class Coordinator:
             await resolve(self._callbacks.on_delta(Delta(which, text)))
         except Exception as failure:
             self._failure = failure
-            stream.send(cancel_frame("a hook of the caller failed"))
+            stream.send(cancel_frame(HOOK_FAILED))
 
     async def _rejected(self, stream: Stream, rejected: pb.AnswerRejected) -> None:
         """An answer changed nothing. It is given again where waiting helps; else the caller is told, and the decision stays pending."""
         if self._callbacks.cancellation.cancelled:
             return
         error = rejection(rejected, self._id)
-        if self._failure is not None:
-            raise self._failure
-        if not error.can_retry:
+        if self._failure is not None and rejected.id not in self._memory.answers:
+            # It is being cancelled, and `ended` is on its way.
+            return
+        if self._failure is not None or not error.can_retry:
             self._memory.answers.pop(rejected.id, None)
-            raise error
+            raise self._failure or error
         await self._wait(error)
         if rejected.id == self._batch.batch_id:
             calls = [call.call.call_id for call in self._batch.calls]
