@@ -170,7 +170,7 @@ impl App {
             labels: next.labels,
             on_disconnect: next.on_disconnect.unwrap_or(now.terms.on_disconnect),
             retry: false,
-            stream: now.terms.deltas,
+            stream: now.terms.deltas || live.is_listened(),
             companion: None,
         }
     }
@@ -279,7 +279,7 @@ impl App {
             labels: std::collections::BTreeMap::new(),
             on_disconnect: now.terms.on_disconnect,
             retry: false,
-            stream: now.terms.deltas,
+            stream: now.terms.deltas || live.is_listened(),
             companion: None,
         };
         let kept = given.into_iter().map(|(.., message)| message).collect();

@@ -70,6 +70,10 @@ impl App {
                 opening.terms.unanswered = at.unanswered;
                 exchange
             }
+            From::Initial(turn) if turn.retry => {
+                let message = "must be absent: a coordination begins with a run of its own";
+                return Err(Fault::field("start.initial_request.request.retry", message));
+            }
             From::Initial(turn) => {
                 let turn = Turn { stream: deltas, ..*turn };
                 self.launch(caller, &live, turn, Claim::Initial(opening), turnstile).await?;

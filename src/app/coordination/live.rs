@@ -87,6 +87,8 @@ pub(super) struct Live {
     pub(super) id: CoordinationId,
     /// It leaves nothing behind.
     pub(super) ephemeral: bool,
+    /// Held while it is read and brought to where it is.
+    pub(super) loading: tokio::sync::Mutex<()>,
     /// What is on record, with its token; none where nothing is kept. Held from reading what is to having written what is then, so that transitions follow one another.
     pub(super) record: tokio::sync::Mutex<Option<(Coordination, Option<Token>)>>,
     /// Held by an answer from its checks through admission to its claim: of two answers the second one meets what the first one made.
@@ -168,6 +170,7 @@ impl Live {
             namespace,
             id,
             ephemeral,
+            loading: tokio::sync::Mutex::default(),
             record: tokio::sync::Mutex::default(),
             turnstile: Arc::default(),
             board: Mutex::new(Board { next: 1, ..Board::default() }),
@@ -339,6 +342,11 @@ impl Live {
         self.changed.send_replace(());
     }
 
+    /// Whether an answer waits for admission.
+    pub(super) fn is_starting(&self) -> bool {
+        self.board().starting.is_some()
+    }
+
     /// Ends an answer that waits for admission.
     pub(super) fn stop_starting(&self) {
         if let Some(starting) = &self.board().starting {
@@ -374,6 +382,12 @@ impl Live {
                 return;
             }
         }
+    }
+
+    /// Whether a stream is attached that tells the pieces of answers.
+    pub(super) fn is_listened(&self) -> bool {
+        let board = self.board();
+        board.attached && board.listens
     }
 
     /// The attached stream has told some bytes of the answer at work.

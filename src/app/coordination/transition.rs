@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::domain::coordination::machine::{self, Beginning, Event, Illegal, Now, Opening, Step};
-use crate::domain::coordination::{Coordination, Decision, Frame, PendingId, State};
+use crate::domain::coordination::{Coordination, Decision, Expiry, Frame, PendingId, State};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{CoordinationId, RunId};
 use crate::domain::run::{Run, State as RunState};
@@ -31,6 +31,8 @@ impl App {
 
     /// Reads a coordination, unless it is at work here already. Says whether there is one.
     pub(super) async fn load(&self, live: &Live) -> Result<bool, Fault> {
+        // Whoever comes meanwhile finds it where it is, and not on the way there.
+        let _loading = live.loading.lock().await;
         let mut record = live.record.lock().await;
         if record.is_some() {
             return Ok(true);
@@ -59,7 +61,11 @@ impl App {
                 let run = Run { updated_at: self.clock.now(), owner: String::new(), ..self.settled(run) };
                 changes.replace_run(&run, &token);
             }
-            self.transit(live, &Event::Interrupted(interrupted(&run_id)), changes, None).await?;
+            if let Err(fault) = self.transit(live, &Event::Interrupted(interrupted(&run_id)), changes, None).await {
+                // It is read again by whoever comes next.
+                *live.record.lock().await = None;
+                return Err(fault);
+            }
         }
         Ok(true)
     }
@@ -204,8 +210,9 @@ impl App {
         let Some((at, why)) = now.expiry(live.is_attached()) else {
             return Ok(());
         };
-        // A turn at work has a timer of its own, and an answer that waits for admission has come in time.
-        if at > self.clock.now() || matches!(now.state, State::TurnRunning(_)) {
+        // A turn at work has a timer of its own, and an answer that waits for admission has come in time for its decision.
+        let in_time = live.is_starting() && why != Expiry::Deadline;
+        if at > self.clock.now() || in_time || matches!(now.state, State::TurnRunning(_)) {
             return Ok(());
         }
         let message = format!("coordination `{}` was cancelled: {why}", live.id);
