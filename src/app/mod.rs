@@ -18,6 +18,7 @@ use crate::store::{self, Health};
 
 pub mod base;
 pub mod coordination;
+pub mod drift;
 pub mod execution;
 pub mod flight;
 pub mod fork;
