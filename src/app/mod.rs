@@ -29,6 +29,7 @@ pub mod record;
 pub mod replay;
 pub mod run;
 pub mod thread;
+pub mod tool;
 pub mod turn;
 pub mod verify;
 

@@ -10,6 +10,8 @@ use crate::support::provider::{Entry, Provider};
 use crate::support::server::{Running, openai};
 use crate::support::{ask, look, refused};
 
+mod lists;
+
 /// A tool of a name, with an input schema that differs by version.
 fn version(name: &str, version: u32) -> pb::Tool {
     pb::Tool { input_schema_json: format!(r#"{{"type":"object","title":"secret {version}"}}"#), ..ask::tool(name) }
