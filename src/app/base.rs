@@ -2,6 +2,7 @@
 //! a turn is executed.
 
 use crate::domain::content::Hasher;
+use crate::domain::drift::Seen;
 use crate::domain::exchange::{Exchange, Origin, Responder};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph::Place;
@@ -55,6 +56,13 @@ pub(super) struct Prefix {
     pub(super) replaces: Option<Token>,
     /// The tools that it offered.
     pub(super) tools: ToolSet,
+}
+
+impl Prefix {
+    /// The tools that its path, which is itself, has seen.
+    pub(super) fn seen(&self) -> Seen {
+        Seen::default().after(&self.tools, self.exchange.id)
+    }
 }
 
 /// The thread that a turn moves.
@@ -318,10 +326,13 @@ impl App {
 
     /// A root exchange that the caller tells us of.
     fn given_exchange(&self, given: Given<'_>) -> Exchange {
-        let tools = given.facts.tools.as_ref().and_then(ToolSet::hash);
+        let id = self.new_exchange_id();
+        let tools = given.facts.tools.clone().unwrap_or_default();
+        let lineage = Seen::default().after(&tools, id).lineage();
+        let tools = tools.hash();
         let pending = given.assistant.tool_calls().next().is_some();
         Exchange {
-            id: self.new_exchange_id(),
+            id,
             parent: None,
             continues: None,
             continues_run: None,
@@ -338,6 +349,7 @@ impl App {
             stop_reason_raw: String::new(),
             offered: tools,
             standing: tools,
+            lineage,
             settings: Vec::new(),
             validation: Validation::default(),
             usage: given.facts.usage.clone().map_or_else(Usage::default, |usage| Usage { reported: true, ..usage }),

@@ -21,7 +21,7 @@ use super::base::{Start, StartThread, head_moved};
 use super::flight::{Entered, Event, Flight, Occupied, Watcher};
 use super::replay::{Stored, conflict};
 use super::turn::{Base, Companion, OnDisconnect, Outcome, StepEnd, Turn};
-use super::{App, Caller, store_fault};
+use super::{App, Caller, drift, store_fault};
 
 mod completion;
 mod fleeting;
@@ -164,6 +164,9 @@ impl App {
                 continue;
             };
             flight.tell(Event::Claimed);
+            drift::log(&prepared.drifts);
+            let teller = Teller { flight: flight.as_ref(), companion: turn.companion.as_deref() };
+            prepared.plan.warnings.iter().for_each(|warning| teller.tell(Event::Warning(warning.clone())));
             return match permit {
                 Some(permit) => self.execute(flight, caller, turn, prepared, claimed, permit).await,
                 None => self.hand_over(turn, prepared, claimed).await,

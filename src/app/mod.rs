@@ -18,6 +18,7 @@ use crate::store::{self, Health};
 
 pub mod base;
 pub mod coordination;
+pub mod drift;
 pub mod execution;
 pub mod flight;
 pub mod fork;
@@ -28,6 +29,7 @@ pub mod record;
 pub mod replay;
 pub mod run;
 pub mod thread;
+pub mod tool;
 pub mod turn;
 pub mod verify;
 

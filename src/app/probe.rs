@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::domain::drift::Drift;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{ExchangeId, Hash};
 use crate::domain::message::{Message, Role};
@@ -15,7 +16,7 @@ use super::execution::{Teller, cancelled, pairing_refused};
 use super::flight::{Event, Flight, Probing, Watcher};
 use super::fork::Point;
 use super::turn::{OnDisconnect, Uncaptured};
-use super::{App, Caller, store_fault};
+use super::{App, Caller, drift, store_fault};
 
 /// What a probe asks.
 #[derive(Clone)]
@@ -60,24 +61,29 @@ impl App {
             inherited_tools: Some(inherited),
             at_root: false,
         };
+        let policy = probe.asked.on_tool_drift;
         let mut plan = self.engine.resolve(probe.asked, context).map_err(|fault| fault.within("request"))?;
         check_tools(&plan, probe.allow_side_effects)?;
         if self.engine.is_clients(&plan)? {
             return Err(only_in_coordinate(&plan.backend_id));
         }
         self.engine.ready(&plan, caller.credential.as_ref())?;
-        let open: Vec<_> = exchange.assistant.tool_calls().cloned().collect();
+        let parent = Parent { place: resolved.place, exchange };
+        let drifts = self.drifts_after(&caller.namespace, &parent, &plan.offer.offered).await?;
+        drift::check(&drifts, policy)?;
+        plan.warnings.extend(drifts.iter().map(Drift::warning));
+        let open: Vec<_> = parent.exchange.assistant.tool_calls().cloned().collect();
         let own = std::mem::take(&mut plan.messages);
         let paired = pairing::pair(&open, own, || self.new_call_id())
-            .map_err(|error| pairing_refused(&error, Some(&exchange), false))?;
+            .map_err(|error| pairing_refused(&error, Some(&parent.exchange), false))?;
         if paired.messages.last().is_some_and(|last| last.role == Role::Assistant) {
             return Err(Fault::field("request.messages", "must not end with an assistant message"));
         }
         plan.messages = paired.messages;
-        let parent = Parent { place: resolved.place, exchange };
         let history = self.history_of(&caller.namespace, &parent).await?;
         let flight = Flight::new(self.new_run_id(), Hash::of(b"probe"), OnDisconnect::Cancel, self.flights.interrupt());
         let watcher = flight.watch(false, caller.deadline);
+        drift::log(&drifts);
         let task = ProbeTask { plan, history, from: parent.exchange.id, stream: probe.stream };
         let landing = Landing { app: Arc::clone(self), flight, _probing: self.flights.probing() };
         // Joined by `Flights::landed`, which the drain waits for.
@@ -119,6 +125,7 @@ impl App {
             () = flight.cancel.cancelled() => return Err(flight.end(cancelled(&flight.run_id))),
         };
         flight.tell(Event::Claimed);
+        plan.warnings.iter().for_each(|warning| flight.tell(Event::Warning(warning.clone())));
         let prefix = history.len();
         let rendered = plan.messages.clone();
         let execution = Execution {

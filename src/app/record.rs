@@ -16,7 +16,7 @@ use crate::store::ledger::{Changes, Lost, Token};
 use super::base::{Parent, empty_thread, head_moved, unanswered};
 use super::thread::Repeatable;
 use super::turn::{Facts, ThreadRef, ThreadState};
-use super::{App, Caller, store_fault};
+use super::{App, Caller, drift, store_fault};
 
 mod added;
 mod known;
@@ -159,6 +159,9 @@ impl App {
         for tools in &new.tools {
             changes.tool_set(tools);
         }
+        for seen in &new.seen {
+            changes.seen(seen);
+        }
         if !new.exchanges.is_empty() {
             changes.append(new.exchanges.clone(), known.last.as_ref().and_then(|parent| parent.place));
         }
@@ -183,6 +186,7 @@ impl App {
             Ok(()) => {}
             Err(lost) => return self.lost(namespace, transcript, lost).await,
         }
+        drift::log(&new.drifts);
         tracing::debug!(name: "record.stored", exchanges = new.exchanges.len(), matched, last = ?last_id);
         let thread = moved.map(|(thread, head, _)| ThreadState { thread, head, pending: None });
         Ok(Some(Recorded { exchanges: recorded, ignored_facts, thread, replayed: false }))

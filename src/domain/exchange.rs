@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::id::{ExchangeId, Hash, Moment, RunId, ThreadId};
+use super::drift::Lineage;
+use super::id::{CallId, ExchangeId, Hash, Moment, RunId, ThreadId};
 use super::message::{Message, ToolCall};
 use super::run::{Observation, StopReason};
 use super::settings::{EffectiveSetting, Validation, Warning};
@@ -69,6 +70,8 @@ pub struct Exchange {
     pub offered: Option<Hash>,
     /// Tool set that stands for the next; absent for the empty one.
     pub standing: Option<Hash>,
+    /// The tools that the path has seen, this call's included.
+    pub lineage: Lineage,
     /// Each setting with its source.
     pub settings: Vec<EffectiveSetting>,
     /// Whether the answer had its form.
@@ -85,6 +88,27 @@ pub struct Exchange {
     pub content_hash: Hash,
     /// The labels of the request.
     pub labels: BTreeMap<String, String>,
+    /// When it was stored.
+    pub created_at: Moment,
+}
+
+/// What an audit of tools needs of an exchange: no content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glance {
+    /// Its id.
+    pub id: ExchangeId,
+    /// Its depth.
+    pub depth: u64,
+    /// The run that made it.
+    pub run_id: Option<RunId>,
+    /// The thread that it was made on.
+    pub thread_id: Option<ThreadId>,
+    /// Tool set offered in this call; absent for the empty one.
+    pub offered: Option<Hash>,
+    /// The tools that the path has seen.
+    pub lineage: Lineage,
+    /// The calls of its answer, each with the name of its tool.
+    pub calls: Vec<(CallId, String)>,
     /// When it was stored.
     pub created_at: Moment,
 }

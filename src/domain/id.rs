@@ -20,6 +20,9 @@ pub enum Error {
     /// Not a UUID.
     #[error("must be an exchange id as this server gave it, a UUID")]
     NotAnExchangeId,
+    /// Not a hash.
+    #[error("must be a hash as this server gave it, 64 hexadecimal digits")]
+    NotAHash,
 }
 
 /// Longest run, thread and request id, in characters.
@@ -200,6 +203,18 @@ impl Hash {
     /// Of some bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
+    }
+}
+
+impl FromStr for Hash {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        if text.is_empty() {
+            return Err(Error::Empty);
+        }
+        let hash = blake3::Hash::from_hex(text).map_err(|_| Error::NotAHash)?;
+        Ok(Self(*hash.as_bytes()))
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod content;
 pub mod coordination;
+pub mod drift;
 pub mod exchange;
 pub mod fault;
 pub mod graph;

@@ -32,7 +32,7 @@ pub use generation::{failure_kind, only_in_coordinate};
 pub use profile::{ParametersConfig, Profile};
 pub use prompt::Rendered;
 pub use resolve::{Asked, Context, Plan, PromptInput};
-pub use settings::name as setting;
+pub use settings::{name as setting, tool_choice};
 
 use self::admission::Gate;
 use self::backend::{Backend, Description, Limits};

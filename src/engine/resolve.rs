@@ -9,6 +9,7 @@ use super::catalog::{Catalog, Prompt};
 use super::contract::{Check, Schemas};
 use super::nearest::hint;
 use super::settings::{Written, merge, name};
+use crate::domain::drift;
 use crate::domain::fault::{Fault, Field, Reason};
 use crate::domain::message::Message;
 use crate::domain::settings::{
@@ -37,6 +38,8 @@ pub struct Asked {
     pub standing_tools: Option<ToolSet>,
     /// How freely tools may be called.
     pub tool_choice: Option<ToolChoice>,
+    /// What to do when a tool is otherwise than the history had it; nothing here looks at it.
+    pub on_tool_drift: drift::Policy,
     /// Groups calls at the provider.
     pub session_id: Option<String>,
 }

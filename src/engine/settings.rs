@@ -154,6 +154,12 @@ pub(crate) fn read(settings: &[EffectiveSetting]) -> Option<Kept> {
     })
 }
 
+/// How freely tools could be called, as it was written; absent when it was not.
+pub fn tool_choice(settings: &[EffectiveSetting]) -> Option<ToolChoice> {
+    let setting = settings.iter().find(|setting| setting.name == name::TOOL_CHOICE)?;
+    read_choice(&serde_json::from_str(&setting.value_json).ok()?)
+}
+
 fn read_contract(value: &Value) -> Option<Contract> {
     if value.get("text").is_some() {
         return Some(Contract::Text);

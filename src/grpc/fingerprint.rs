@@ -201,6 +201,7 @@ fn bare_request(request: &pb::ExecutionRequest) -> pb::ExecutionRequest {
         on_disconnect: 0,
         retry: false,
         history_view: request.history_view.clone(),
+        on_tool_drift: request.on_tool_drift,
     }
 }
 

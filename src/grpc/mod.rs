@@ -24,6 +24,7 @@ pub mod pb;
 mod run;
 pub mod status;
 mod thread;
+mod tool;
 pub mod unimplemented;
 mod watch;
 
@@ -92,6 +93,6 @@ pub fn routes(
             coordination::Coordinations::new(Arc::clone(app))
         ))
         .add_service(service!(wire, graph_service_server::GraphServiceServer, Refused))
-        .add_service(service!(wire, tool_service_server::ToolServiceServer, Refused))
+        .add_service(service!(wire, tool_service_server::ToolServiceServer, tool::Tools::new(Arc::clone(app))))
         .add_service(service!(wire, workspace_service_server::WorkspaceServiceServer, Refused)))
 }

@@ -46,8 +46,14 @@ pub const ON_BUSY_INTERRUPT: &str = "on_busy.INTERRUPT";
 /// Verifying a part of the graph.
 pub const VERIFY_SCOPE: &str = "verify.scope";
 
+/// Looking at all that follows from an exchange.
+pub const SCOPE_SUBTREE: &str = "scope.subtree";
+/// Looking at the whole tree that the path of a thread is in.
+pub const SCOPE_THREAD_TREE: &str = "scope.thread_tree";
+
 /// Fields and values of enums.
-pub const FIELDS: &[&str] = &[HISTORY_VIEW, PREPARED, ON_BUSY_ENQUEUE, ON_BUSY_INTERRUPT, VERIFY_SCOPE];
+pub const FIELDS: &[&str] =
+    &[HISTORY_VIEW, PREPARED, ON_BUSY_ENQUEUE, ON_BUSY_INTERRUPT, VERIFY_SCOPE, SCOPE_SUBTREE, SCOPE_THREAD_TREE];
 
 /// Reasons of errors that nothing produces yet.
 pub const REASONS: &[&str] = &[
@@ -62,7 +68,7 @@ pub const REASONS: &[&str] = &[
 
 /// Every feature that is refused, by name.
 pub fn features() -> Vec<&'static str> {
-    let mut features = [RPCS, FIELDS, GRAPH, TOOLS, WORKSPACE].concat();
+    let mut features = [RPCS, FIELDS, GRAPH, WORKSPACE].concat();
     features.sort_unstable();
     features
 }
@@ -119,20 +125,6 @@ refused! {
         search(pb::SearchRequest) -> pb::SearchResponse;
         "GraphService.SumUsage"
         sum_usage(pb::SumUsageRequest) -> pb::SumUsageResponse;
-    }
-}
-
-refused! {
-    /// RPCs of ToolService.
-    TOOLS, tool_service_server::ToolService {
-        "ToolService.GetCallTools"
-        get_call_tools(pb::GetCallToolsRequest) -> pb::GetCallToolsResponse;
-        "ToolService.GetToolSet"
-        get_tool_set(pb::GetToolSetRequest) -> pb::GetToolSetResponse;
-        "ToolService.ListToolOccurrences"
-        list_tool_occurrences(pb::ListToolOccurrencesRequest) -> pb::ListToolOccurrencesResponse;
-        "ToolService.ListToolDrifts"
-        list_tool_drifts(pb::ListToolDriftsRequest) -> pb::ListToolDriftsResponse;
     }
 }
 

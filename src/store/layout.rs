@@ -10,6 +10,7 @@
 //!  t thread 0              thread                      q request 0   a request that was done
 //!  d thread 0              head of a thread            o coordination 0   coordination
 //!  j coordination 0 first  frames of one write         8 bytes: the number of the first, most significant byte first
+//!  l hash                  tools that a path has seen
 //! ```
 //!
 //! No key is a proper prefix of another: those of one letter have one width, or have a zero that no name has
@@ -45,6 +46,8 @@ pub enum Entry {
     ToolSet(Hash),
     /// A tool.
     Tool(Hash),
+    /// The tools that a path has seen.
+    Seen(Hash),
     /// The bytes of a large part.
     Part(Hash),
     /// A request that was done.
@@ -78,6 +81,8 @@ pub enum Kind {
     ToolSet,
     /// Tools.
     Tool,
+    /// Tools that paths have seen.
+    Seen,
     /// Large parts.
     Part,
     /// Requests.
@@ -90,7 +95,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of their keys.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Branch,
         Self::Part,
         Self::Head,
@@ -98,6 +103,7 @@ impl Kind {
         Self::Id,
         Self::Journal,
         Self::Block,
+        Self::Seen,
         Self::Coordination,
         Self::Request,
         Self::Run,
@@ -120,6 +126,7 @@ impl Kind {
             Self::Head => b'd',
             Self::ToolSet => b's',
             Self::Tool => b'u',
+            Self::Seen => b'l',
             Self::Part => b'c',
             Self::Request => b'q',
             Self::Coordination => b'o',
@@ -145,6 +152,7 @@ impl Kind {
             Self::Head => "head",
             Self::ToolSet => "tool set",
             Self::Tool => "tool",
+            Self::Seen => "tools seen",
             Self::Part => "part",
             Self::Request => "request",
             Self::Coordination => "coordination",
@@ -167,6 +175,7 @@ impl Entry {
             Self::Head(_) => Kind::Head,
             Self::ToolSet(_) => Kind::ToolSet,
             Self::Tool(_) => Kind::Tool,
+            Self::Seen(_) => Kind::Seen,
             Self::Part(_) => Kind::Part,
             Self::Request(_) => Kind::Request,
             Self::Coordination(_) => Kind::Coordination,
@@ -191,7 +200,9 @@ impl Entry {
                 key.extend_from_slice(&first.to_be_bytes());
                 key
             }
-            Self::ToolSet(hash) | Self::Tool(hash) | Self::Part(hash) => joined(letter, &hash.0, &[]),
+            Self::ToolSet(hash) | Self::Tool(hash) | Self::Seen(hash) | Self::Part(hash) => {
+                joined(letter, &hash.0, &[])
+            }
         }
     }
 
@@ -221,6 +232,7 @@ impl Entry {
             }
             Kind::ToolSet => Self::ToolSet(Hash(rest.try_into().ok()?)),
             Kind::Tool => Self::Tool(Hash(rest.try_into().ok()?)),
+            Kind::Seen => Self::Seen(Hash(rest.try_into().ok()?)),
             Kind::Part => Self::Part(Hash(rest.try_into().ok()?)),
         })
     }
@@ -260,7 +272,7 @@ impl fmt::Display for Entry {
             Self::Request(id) => write!(f, "{word} `{id}`"),
             Self::Coordination(id) => write!(f, "{word} `{id}`"),
             Self::Journal(id, first) => write!(f, "{word} of coordination `{id}` from frame {first} on"),
-            Self::ToolSet(hash) | Self::Tool(hash) | Self::Part(hash) => write!(f, "{word} {hash}"),
+            Self::ToolSet(hash) | Self::Tool(hash) | Self::Seen(hash) | Self::Part(hash) => write!(f, "{word} {hash}"),
         }
     }
 }
@@ -279,6 +291,15 @@ pub(crate) fn stretch(branch: BranchId, from: u64, to: u64, limit: usize) -> Ran
 /// Index entries of one content, oldest first.
 pub(crate) fn same_content(hash: &Hash, limit: usize) -> Range {
     Range::prefix(&joined(Kind::Content.letter(), &hash.0, &[]), limit)
+}
+
+/// Index entries by id, the last first, before one of them.
+pub(crate) fn ids_before(before: Option<ExchangeId>, limit: usize) -> Range {
+    let mut range = Range { reverse: true, ..Range::prefix(&[Kind::Id.letter()], limit) };
+    if let Some(id) = before {
+        range.to = Bound::Excluded(Entry::Id(id).key());
+    }
+    range
 }
 
 /// The last page of a journal that begins with a frame or before it.
@@ -320,6 +341,7 @@ mod tests {
             Entry::Head(ThreadId::new("t")),
             Entry::ToolSet(hash),
             Entry::Tool(hash),
+            Entry::Seen(hash),
             Entry::Part(hash),
             Entry::Request(RequestId::new("q")),
             Entry::Coordination(CoordinationId::new("o")),

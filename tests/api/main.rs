@@ -31,5 +31,6 @@ mod runs;
 mod store;
 mod streams;
 mod threads;
+mod tool_audit;
 mod tools;
 mod unimplemented;

@@ -2,6 +2,7 @@
 
 use antiphon::domain::fault::Reason;
 use antiphon::grpc::{pb, unimplemented};
+use pb::graph_scope::Scope;
 use tonic::{Code, Status};
 
 use crate::support::server::Running;
@@ -18,7 +19,7 @@ fn not_implemented(status: &Status, feature: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_rpc_that_is_not_there_says_so() {
     let server = Running::echo().await;
-    let lists = [unimplemented::RPCS, unimplemented::GRAPH, unimplemented::TOOLS, unimplemented::WORKSPACE];
+    let lists = [unimplemented::RPCS, unimplemented::GRAPH, unimplemented::WORKSPACE];
     let info =
         server.admin().get_server_info(pb::GetServerInfoRequest {}).await.unwrap().into_inner().server_info.unwrap();
     let mut count = 0;
@@ -55,6 +56,12 @@ async fn every_field_that_is_not_honoured_is_refused() {
     let capture =
         pb::CaptureRequest { execution: Some(pb::capture_request::Execution::Prepared(prepared())), thread: None };
     let scope = pb::VerifyRequest { scope: Some(pb::GraphScope::default()), max_findings: 0 };
+    let drifts_in = |scope| {
+        let scope = Some(pb::GraphScope { scope: Some(scope) });
+        let request = pb::ListToolDriftsRequest { scope, ..Default::default() };
+        let mut tools = server.tools();
+        async move { tools.list_tool_drifts(request).await.unwrap_err() }
+    };
     let refusals = [
         (client.capture(ask::capture(viewed.clone())).await.unwrap_err(), unimplemented::HISTORY_VIEW),
         (client.r#continue(ask::after(&first, viewed.clone())).await.unwrap_err(), unimplemented::HISTORY_VIEW),
@@ -69,6 +76,8 @@ async fn every_field_that_is_not_honoured_is_refused() {
         (client.r#continue(busy(pb::OnBusy::Enqueue)).await.unwrap_err(), unimplemented::ON_BUSY_ENQUEUE),
         (client.r#continue(busy(pb::OnBusy::Interrupt)).await.unwrap_err(), unimplemented::ON_BUSY_INTERRUPT),
         (server.admin().verify(scope).await.unwrap_err(), unimplemented::VERIFY_SCOPE),
+        (drifts_in(Scope::Subtree(pb::SubtreeScope::default())).await, unimplemented::SCOPE_SUBTREE),
+        (drifts_in(Scope::ThreadTree(pb::ThreadTreeScope::default())).await, unimplemented::SCOPE_THREAD_TREE),
     ];
     for (status, feature) in &refusals {
         not_implemented(status, feature);

@@ -10,6 +10,7 @@ use antiphon::grpc::pb::catalog_service_client::CatalogServiceClient;
 use antiphon::grpc::pb::exchange_service_client::ExchangeServiceClient;
 use antiphon::grpc::pb::run_service_client::RunServiceClient;
 use antiphon::grpc::pb::thread_service_client::ThreadServiceClient;
+use antiphon::grpc::pb::tool_service_client::ToolServiceClient;
 use antiphon::ops::app::{Error, Place, Server, engine};
 use antiphon::ops::config;
 use antiphon::ops::environment::Environment;
@@ -177,6 +178,10 @@ impl Running {
 
     pub(crate) fn admin(&self) -> AdminServiceClient<Channel> {
         AdminServiceClient::new(self.channel.clone())
+    }
+
+    pub(crate) fn tools(&self) -> ToolServiceClient<Channel> {
+        ToolServiceClient::new(self.channel.clone())
     }
 
     pub(crate) fn channel(&self) -> Channel {

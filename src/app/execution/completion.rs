@@ -1,6 +1,7 @@
 //! Keeping what a run brought: exchange, run and head in one durable write. It must not call anybody.
 
 use crate::domain::content::Hasher;
+use crate::domain::drift::Lineage;
 use crate::domain::exchange::{Exchange, Origin};
 use crate::domain::fault::Fault;
 use crate::domain::id::{CallId, Moment, Namespace};
@@ -25,7 +26,10 @@ impl App {
         if !finished.turn.capture {
             return self.complete_uncaptured(namespace, claimed, finished, now).await;
         }
-        let exchange = self.exchange_of(namespace, &claimed.run, &finished, now);
+        let mut exchange = self.exchange_of(namespace, &claimed.run, &finished, now);
+        let offered = &finished.plan.offer.offered;
+        let (lineage, seen) = self.lineage(namespace, &finished.start, offered, exchange.id).await?;
+        exchange.lineage = lineage;
         let run = completed_run(claimed.run.clone(), &exchange, &finished, now);
         let companion = finished.turn.companion.clone();
         let companion = companion.as_deref();
@@ -33,6 +37,9 @@ impl App {
         changes.replace_run(&run, &claimed.token);
         changes.tool_set(&finished.plan.offer.offered);
         changes.tool_set(&finished.plan.offer.standing);
+        if let Some(seen) = &seen {
+            changes.seen(seen);
+        }
         let after = finished.start.parent.as_ref().and_then(|parent| parent.place);
         match &finished.start.prefix {
             Some(prefix) => {
@@ -41,6 +48,7 @@ impl App {
                     None => changes.create_run(&prefix.run),
                 };
                 changes.tool_set(&prefix.tools);
+                changes.seen(&prefix.seen());
                 changes.append(vec![prefix.exchange.clone(), exchange.clone()], after);
             }
             None => changes.append(vec![exchange.clone()], after),
@@ -168,6 +176,8 @@ impl App {
             stop_reason_raw: answer.stop_reason_raw.clone(),
             offered: finished.plan.offer.offered.hash(),
             standing: finished.plan.offer.standing.hash(),
+            // Known once it is to be stored.
+            lineage: Lineage::Unknown,
             settings: finished.plan.settings.clone(),
             validation: answer.validation.clone(),
             usage: answer.usage.clone(),

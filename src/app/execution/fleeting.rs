@@ -7,7 +7,8 @@ use tracing::Instrument;
 use crate::app::base::{Parent, Start};
 use crate::app::flight::{Event, Flight, Probing, Watcher};
 use crate::app::turn::{Asking, Base, Companion, Detailed, Input, OnDisconnect, Outcome, StepEnd, Turn};
-use crate::app::{App, Caller};
+use crate::app::{App, Caller, drift};
+use crate::domain::drift::{Drift, Seen};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{ExchangeId, Namespace};
 use crate::domain::message::{Message, Role};
@@ -63,7 +64,10 @@ impl App {
                 None => None,
             },
         };
-        let plan = self.fleeting_plan(&turn, parent.as_ref())?;
+        let mut plan = self.fleeting_plan(&turn, parent.as_ref())?;
+        let drifts = self.fleeting_drifts(namespace, &before, &plan).await?;
+        drift::check(&drifts, drift::policy(&turn.input))?;
+        plan.warnings.extend(drifts.iter().map(Drift::warning));
         self.engine.ready(&plan, caller.credential.as_ref())?;
         let history = self.fleeting_history(namespace, &before).await?;
         let run = self.fleeting_run(&turn, &before, parent.as_ref());
@@ -72,7 +76,7 @@ impl App {
         let landing = Landing { app: Arc::clone(self), flight, _counted: self.flights.probing() };
         let span = tracing::info_span!("fleeting", run_id = %run.id, namespace = %caller.namespace);
         let flying = async move {
-            let step = Step { turn, plan, history, parent, run };
+            let step = Step { turn, plan, drifts, history, parent, run };
             let result = landing.app.fleet(&landing.flight, &caller, step).await;
             landing.flight.land(result);
         };
@@ -126,6 +130,25 @@ impl App {
         Ok(plan)
     }
 
+    /// What a turn offers otherwise than before. What is on no record is in memory, with its tools.
+    async fn fleeting_drifts(&self, namespace: &Namespace, before: &Before, plan: &Plan) -> Result<Vec<Drift>, Fault> {
+        let offered = &plan.offer.offered;
+        if offered.tools.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut seen = match before.root {
+            Some(id) => {
+                let root = self.parent(namespace, id).await?;
+                self.seen_at(namespace, &root.exchange, root.place).await?
+            }
+            None => Seen::default(),
+        };
+        for (made, _) in &before.made {
+            seen = seen.after(&made.offered, made.exchange.id);
+        }
+        Ok(seen.drifts(offered))
+    }
+
     pub(in crate::app) async fn fleeting_history(
         &self,
         namespace: &Namespace,
@@ -163,7 +186,7 @@ impl App {
     }
 
     async fn fleet(&self, flight: &Arc<Flight>, caller: &Caller, step: Step) -> Result<Outcome, Fault> {
-        let Step { turn, plan, history, parent, run } = step;
+        let Step { turn, plan, drifts, history, parent, run } = step;
         let clients = self.engine.is_clients(&plan)?;
         let permit = if clients {
             None
@@ -183,6 +206,9 @@ impl App {
                 .map_err(|lost| Fault::new(Reason::Internal, lost.to_string()))?;
         }
         flight.tell(Event::Claimed);
+        drift::log(&drifts);
+        let mut teller = Teller { flight: flight.as_ref(), companion };
+        plan.warnings.iter().for_each(|warning| teller.tell(Event::Warning(warning.clone())));
         let Some(permit) = permit else {
             let run = Run { owner: CLIENT.to_owned(), ..run };
             let number = u32::try_from(run.observations.len()).unwrap_or(u32::MAX).saturating_add(1);
@@ -198,7 +224,6 @@ impl App {
             deadline: None,
             cancel: Some(flight.cancel.clone()),
         };
-        let mut teller = Teller { flight: flight.as_ref(), companion };
         let executed = self.engine.execute(&plan, &permit, execution, &mut teller).await;
         drop(permit);
         let now = self.clock.now();
@@ -246,6 +271,7 @@ impl App {
 struct Step {
     turn: Turn,
     plan: Plan,
+    drifts: Vec<Drift>,
     history: Vec<Message>,
     parent: Option<Detailed>,
     run: Run,

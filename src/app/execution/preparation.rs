@@ -2,7 +2,8 @@
 
 use crate::app::base::{Parent, Start, StartThread, head_moved, unanswered};
 use crate::app::turn::{Base, Input, Turn};
-use crate::app::{App, Caller, join, store_fault};
+use crate::app::{App, Caller, drift, join, store_fault};
+use crate::domain::drift::Drift;
 use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph::Place;
@@ -20,6 +21,8 @@ use crate::store::ledger::Token;
 pub(super) struct Prepared {
     pub(super) start: Start,
     pub(super) plan: Plan,
+    /// Tools that the path had otherwise; the plan's warnings have them.
+    pub(super) drifts: Vec<Drift>,
     /// The call as it goes out.
     pub(super) outbound: Outbound,
     /// For a run that is not captured, the messages that are sent before the plan's own.
@@ -115,6 +118,9 @@ impl App {
                 return Err(Fault::new(Reason::RunIdRequired, message).with("tool", &tool.name));
             }
         }
+        let drifts = self.drifts(namespace, &start, &plan.offer.offered).await?;
+        drift::check(&drifts, drift::policy(&turn.input))?;
+        plan.warnings.extend(drifts.iter().map(Drift::warning));
         let mut own = Vec::new();
         own.extend(start.interruption.clone());
         own.append(&mut plan.messages);
@@ -139,7 +145,7 @@ impl App {
         // What is told of an exchange does not need the history again; what is not kept has it in its answer.
         let kept = if turn.capture { Vec::new() } else { history.clone() };
         let outbound = self.engine.outbound(&plan, history, turn.stream)?;
-        Ok(Prepared { start, plan, outbound, history: kept, opens, calling })
+        Ok(Prepared { start, plan, drifts, outbound, history: kept, opens, calling })
     }
 
     /// Where a run that is opened again starts, when its first attempt made a thread: there, and at the same point. Absent when it starts

@@ -5,6 +5,7 @@ use super::{Cuts, Transcript, TranscriptThread};
 use crate::app::App;
 use crate::app::base::responder;
 use crate::app::turn::Facts;
+use crate::domain::drift::{Drift, Lineage, Seen};
 use crate::domain::exchange::{Exchange, Origin};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{CallId, Hash, Moment, Namespace, RunId};
@@ -21,6 +22,10 @@ pub(super) struct New {
     pub(super) exchanges: Vec<Exchange>,
     pub(super) runs: Vec<Run>,
     pub(super) tools: Vec<ToolSet>,
+    /// What their paths have seen of tools.
+    pub(super) seen: Vec<Seen>,
+    /// Tools that their paths had otherwise.
+    pub(super) drifts: Vec<Drift>,
 }
 
 impl New {
@@ -84,6 +89,14 @@ impl App {
         // Results in the transcript name the transcript's calls; where those are stored, the stored ones are meant.
         let mut rename = renamed(known, cuts, &mut take);
         let mut previous = known.last.as_ref().map(|parent| parent.exchange.clone());
+        let new_cuts = cuts.cuts.iter().skip(known.matched.len());
+        let with_tools = new_cuts
+            .into_iter()
+            .any(|cut| transcript.facts.get(&cut.assistant).is_some_and(|facts| facts.tools.is_some()));
+        let mut seen = match &known.last {
+            Some(parent) if with_tools => self.seen_at(namespace, &parent.exchange, parent.place).await?,
+            _ => Seen::default(),
+        };
         for (cut, hash) in cuts.cuts.iter().zip(&cuts.hashes).skip(known.matched.len()) {
             let mut own: Vec<Message> = cut.messages.clone().filter_map(&mut take).collect();
             pairing::rename_results(&mut own, &rename);
@@ -99,8 +112,17 @@ impl App {
                 (None, None) => None,
             };
             new.tools.extend(facts.tools.clone());
-            let exchange =
+            let mut exchange =
                 self.recorded(previous.as_ref(), own, assistant, *hash, run_id, &facts, standing, transcript);
+            exchange.lineage = previous.as_ref().map_or(Lineage::Nothing, |previous| previous.lineage);
+            if let Some(tools) = facts.tools.as_ref().filter(|tools| !tools.tools.is_empty()) {
+                let drifts = seen.drifts(tools);
+                exchange.warnings.extend(drifts.iter().map(Drift::warning));
+                new.drifts.extend(drifts);
+                seen = seen.after(tools, exchange.id);
+                exchange.lineage = seen.lineage();
+                new.seen.push(seen.clone());
+            }
             new.add(exchange.clone(), self.clock.now(), transcript);
             previous = Some(exchange);
         }
@@ -150,6 +172,7 @@ impl App {
             stop_reason_raw: String::new(),
             offered: facts.tools.as_ref().and_then(ToolSet::hash),
             standing,
+            lineage: Lineage::Unknown,
             settings: Vec::new(),
             validation: Validation::default(),
             usage: facts.usage.clone().map_or_else(Usage::default, |usage| Usage { reported: true, ..usage }),

@@ -59,6 +59,7 @@ pub(crate) mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::domain::drift::Lineage;
     use crate::domain::id::{CallId, ExchangeId, Hash, Moment, RunId, ThreadId};
     use crate::domain::message::{Kind, Message, Part, Role, ToolCall};
     use crate::domain::run::StopReason;
@@ -107,6 +108,7 @@ pub(crate) mod tests {
             stop_reason_raw: "tool_use".to_owned(),
             offered: offered.hash(),
             standing: None,
+            lineage: Lineage::Unknown,
             settings: vec![EffectiveSetting {
                 name: "model".to_owned(),
                 value_json: "\"m\"".to_owned(),

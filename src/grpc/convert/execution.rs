@@ -9,6 +9,7 @@ use super::message::all;
 use super::problem::{absent_if_empty, filled};
 use super::{Path, Problems, contract, id, json, label, message, tool};
 use crate::app::turn::OnDisconnect;
+use crate::domain::drift::Policy;
 use crate::domain::id::RunId;
 use crate::domain::message::{Message, Role, ToolResult};
 use crate::domain::settings::{EffectiveSetting, Parameters, Source, Warning};
@@ -96,6 +97,7 @@ pub fn from_pb(request: pb::ExecutionRequest, at: &Path<'_>, problems: &mut Prob
         None => Some(None),
         Some(choice) => tool::choice_from_pb(choice, &at.field("tool_choice"), problems).map(Some),
     };
+    let on_tool_drift = on_tool_drift_from_pb(request.on_tool_drift, &at.field("on_tool_drift"), problems);
     let labels = label::from_pb(request.labels, &at.field("labels"), problems);
     let on_disconnect = on_disconnect_from_pb(request.on_disconnect, &at.field("on_disconnect"), problems);
 
@@ -113,6 +115,7 @@ pub fn from_pb(request: pb::ExecutionRequest, at: &Path<'_>, problems: &mut Prob
             tools: tools?,
             standing_tools: standing_tools?,
             tool_choice: tool_choice?,
+            on_tool_drift: on_tool_drift?,
             session_id: absent_if_empty(request.session_id),
         },
         labels: labels?,
@@ -147,6 +150,18 @@ pub(super) fn on_disconnect_from_pb(
         Ok(pb::OnDisconnect::Finish) => Some(Some(OnDisconnect::Finish)),
         Err(_) => {
             let words = "ON_DISCONNECT_CANCEL, ON_DISCONNECT_FINISH or nothing";
+            problems.add(at, format!("has the unknown value {number}: use {words}"));
+            None
+        }
+    }
+}
+
+fn on_tool_drift_from_pb(number: i32, at: &Path<'_>, problems: &mut Problems) -> Option<Policy> {
+    match pb::ToolDriftPolicy::try_from(number) {
+        Ok(pb::ToolDriftPolicy::Unspecified | pb::ToolDriftPolicy::Warn) => Some(Policy::Warn),
+        Ok(pb::ToolDriftPolicy::Refuse) => Some(Policy::Refuse),
+        Err(_) => {
+            let words = "TOOL_DRIFT_POLICY_WARN, TOOL_DRIFT_POLICY_REFUSE or nothing";
             problems.add(at, format!("has the unknown value {number}: use {words}"));
             None
         }

@@ -27,6 +27,7 @@ pub mod run;
 pub mod thread;
 pub mod thread_service;
 pub mod tool;
+pub mod tool_service;
 pub mod usage;
 
 pub use problem::{Path, Problems};

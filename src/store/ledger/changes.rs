@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::{Remembered, Token};
+use crate::domain::drift::Seen;
 use crate::domain::exchange::Exchange;
 use crate::domain::graph::Place;
 use crate::domain::id::{CoordinationId, ExchangeId, Hash, RequestId, RunId, ThreadId};
@@ -60,6 +61,7 @@ pub struct Changes {
     pub(super) puts: Vec<(Key, Bytes)>,
     pub(super) deletes: Vec<Key>,
     pub(super) sets: BTreeMap<Hash, ToolSet>,
+    pub(super) seen: BTreeMap<Hash, Seen>,
     pub(super) parts: BTreeMap<Hash, Bytes>,
     pub(super) appends: Vec<Append>,
 }
@@ -82,6 +84,7 @@ impl Changes {
         self.guards.is_empty()
             && self.puts.is_empty()
             && self.sets.is_empty()
+            && self.seen.is_empty()
             && self.parts.is_empty()
             && self.appends.is_empty()
     }
@@ -135,7 +138,8 @@ impl Changes {
     }
 
     /// Stores exchanges, each the parent of the next: the first one after an exchange that is stored, or at a root. Their ids must be
-    /// new, and their depths those that follow. Tool sets that they name are added with [`Self::tool_set`].
+    /// new, and their depths those that follow. Tool sets that they name are added with [`Self::tool_set`],
+    /// what their paths have seen with [`Self::seen`].
     pub fn append(&mut self, exchanges: Vec<Exchange>, after: Option<Place>) {
         if !exchanges.is_empty() {
             self.appends.push(Append { exchanges, after });
@@ -146,6 +150,13 @@ impl Changes {
     pub fn tool_set(&mut self, set: &ToolSet) {
         if let Some(hash) = set.hash() {
             self.sets.entry(hash).or_insert_with(|| set.clone());
+        }
+    }
+
+    /// Stores what a path has seen of tools, unless it is there.
+    pub fn seen(&mut self, seen: &Seen) {
+        if let Some(hash) = seen.hash() {
+            self.seen.entry(hash).or_insert_with(|| seen.clone());
         }
     }
 

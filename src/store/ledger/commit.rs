@@ -8,6 +8,7 @@ use futures::future::{try_join, try_join_all};
 use super::changes::Append;
 use super::{Changes, Ledger, Lost};
 use crate::domain::content::Hasher;
+use crate::domain::drift::Seen;
 use crate::domain::exchange::Exchange;
 use crate::domain::graph::{Block, Branch, Place};
 use crate::domain::id::{BranchId, ExchangeId, Hash};
@@ -111,7 +112,8 @@ impl Ledger {
     ) -> Result<Vec<(Entry, Keep)>, Error> {
         let parts = drafts.parts.iter().map(|(hash, bytes)| (Entry::Part(*hash), Stuff::Part(bytes)));
         let sets = changes.sets.iter().map(|(hash, set)| (Entry::ToolSet(*hash), Stuff::Tools(set)));
-        try_join_all(parts.chain(sets).map(|(entry, stuff)| async move {
+        let seen = changes.seen.iter().map(|(hash, seen)| (Entry::Seen(*hash), Stuff::Seen(seen)));
+        try_join_all(parts.chain(sets).chain(seen).map(|(entry, stuff)| async move {
             let there = !known.gone.contains(&entry)
                 && self.raw(ns, &entry).await?.is_some_and(|raw| open(&entry, &raw).is_ok());
             let keep = if there { Keep::Held } else { Keep::Written(stuff.puts(&entry)) };
@@ -220,12 +222,14 @@ fn new_branch(append: &Append, attempt: u64) -> BranchId {
 enum Stuff<'a> {
     Part(&'a Bytes),
     Tools(&'a ToolSet),
+    Seen(&'a Seen),
 }
 
 impl Stuff<'_> {
     fn puts(&self, entry: &Entry) -> Vec<(Key, Bytes)> {
         match self {
             Self::Part(bytes) => vec![(entry.key(), Packed::new((*bytes).clone()).seal(&entry.key()))],
+            Self::Seen(seen) => vec![sealed(entry, *seen)],
             Self::Tools(set) => {
                 let tool = |tool: &Tool| sealed(&Entry::Tool(tool.hash()), tool);
                 set.tools.iter().map(tool).chain([sealed(entry, &ToolHashes::new(set))]).collect()

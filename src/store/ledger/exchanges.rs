@@ -200,11 +200,11 @@ impl Ledger {
     }
 }
 
-fn lean(entry: &Entry, raw: &Bytes) -> Result<Lean, Error> {
+pub(super) fn lean(entry: &Entry, raw: &Bytes) -> Result<Lean, Error> {
     Lean::new(open(entry, raw)?).map_err(|malformed| corrupt(entry, malformed))
 }
 
-fn missing(place: Place) -> Error {
+pub(super) fn missing(place: Place) -> Error {
     corrupt(&Entry::Exchange(place), "it is missing")
 }
 
@@ -242,10 +242,10 @@ impl Page {
 
 /// What a path takes from one branch.
 #[derive(Clone, Copy)]
-struct Stretch {
-    segment: Segment,
-    from: u64,
-    to: u64,
+pub(super) struct Stretch {
+    pub(super) segment: Segment,
+    pub(super) from: u64,
+    pub(super) to: u64,
 }
 
 impl Stretch {
@@ -254,7 +254,7 @@ impl Stretch {
     }
 }
 
-fn stretches(path: &[Segment], from: u64) -> impl Iterator<Item = Stretch> {
+pub(super) fn stretches(path: &[Segment], from: u64) -> impl Iterator<Item = Stretch> {
     let starts = std::iter::once(1).chain(path.iter().map(|segment| segment.last + 1));
     path.iter().zip(starts).filter(move |(segment, _)| segment.last >= from).map(move |(segment, start)| Stretch {
         segment: *segment,

@@ -12,6 +12,7 @@ mod coordinations;
 mod exchanges;
 mod names;
 mod path;
+mod tools;
 
 #[cfg(test)]
 pub(crate) mod tests;

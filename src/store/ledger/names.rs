@@ -1,14 +1,14 @@
-//! Reading what has a name: runs, threads, heads, tool sets, requests. It must not know how any of them changes.
+//! Reading what has a name: runs, threads, heads, requests. It must not know how any of them changes.
 
 use futures::future::try_join_all;
 
 use super::{Ledger, Remembered, Token};
-use crate::domain::id::{Hash, RequestId, RunId, ThreadId};
+use crate::domain::id::{RequestId, RunId, ThreadId};
 use crate::domain::run::Run;
 use crate::domain::thread::{Head, Thread};
-use crate::domain::tool::{Tool, ToolSet};
+use crate::domain::tool::ToolSet;
 use crate::store::layout::{self, Entry, Kind};
-use crate::store::record::{Standing, ThreadRecord, ToolHashes, corrupt, decode};
+use crate::store::record::{Standing, ThreadRecord, decode};
 use crate::store::{Error, Namespace};
 
 impl Ledger {
@@ -60,29 +60,12 @@ impl Ledger {
         try_join_all(records.into_iter().map(|record| self.whole_thread(ns, record))).await
     }
 
-    /// A tool set. No hash is that of the empty set.
-    ///
-    /// # Errors
-    /// When the store fails, or the set or one of its tools is missing or damaged.
-    pub async fn tool_set(&self, ns: &Namespace, hash: Option<Hash>) -> Result<ToolSet, Error> {
-        let Some(hash) = hash else { return Ok(ToolSet::default()) };
-        let entry = Entry::ToolSet(hash);
-        let hashes: ToolHashes = self.read(ns, &entry).await?.ok_or_else(|| corrupt(&entry, "it is missing"))?;
-        let tools = try_join_all(hashes.0.into_iter().map(|hash| self.tool(ns, hash))).await?;
-        Ok(ToolSet { tools })
-    }
-
     /// What came of a request that was done.
     ///
     /// # Errors
     /// When the store fails or the record is damaged.
     pub async fn request(&self, ns: &Namespace, id: &RequestId) -> Result<Option<Remembered>, Error> {
         self.read(ns, &Entry::Request(id.clone())).await
-    }
-
-    async fn tool(&self, ns: &Namespace, hash: Hash) -> Result<Tool, Error> {
-        let entry = Entry::Tool(hash);
-        self.read(ns, &entry).await?.ok_or_else(|| corrupt(&entry, "it is missing"))
     }
 
     async fn whole_thread(&self, ns: &Namespace, record: ThreadRecord) -> Result<Thread, Error> {

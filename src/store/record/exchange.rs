@@ -11,8 +11,9 @@ use super::{
     values, words,
 };
 use crate::domain::content::Hasher;
-use crate::domain::exchange::{Exchange, Origin, Responder};
-use crate::domain::id::{ExchangeId, Hash, Moment, RunId, ThreadId};
+use crate::domain::drift::Lineage;
+use crate::domain::exchange::{Exchange, Glance, Origin, Responder};
+use crate::domain::id::{CallId, ExchangeId, Hash, Moment, RunId, ThreadId};
 use crate::domain::run::StopReason;
 
 words!(Origin, twin::Origin, [Executed, Recorded, Imported]);
@@ -62,6 +63,25 @@ impl Lean {
         hash(&self.twin.content_hash, "content_hash")
     }
 
+    /// What an audit of tools needs of it.
+    pub(crate) fn glance(self) -> Result<Glance, Malformed> {
+        let parts = self.twin.assistant.map(|assistant| assistant.parts).unwrap_or_default();
+        let call = |part: twin::Part| match part.kind {
+            Some(twin::part::Kind::ToolCall(call)) => Some((CallId::new(call.call_id), call.name)),
+            _ => None,
+        };
+        Ok(Glance {
+            id: exchange_id(&self.twin.id, "id")?,
+            depth: self.twin.depth,
+            run_id: self.twin.run_id.map(RunId::new),
+            thread_id: self.twin.thread_id.map(ThreadId::new),
+            offered: self.twin.offered.map(|bytes| hash(&bytes, "offered")).transpose()?,
+            lineage: lineage(self.twin.lineage.as_deref())?,
+            calls: parts.into_iter().filter_map(call).collect(),
+            created_at: Moment(self.twin.created_at_ms),
+        })
+    }
+
     /// Hashes of its large parts, each once.
     pub(crate) fn parts(&mut self) -> Result<Vec<Hash>, Malformed> {
         media::taken_out(messages(&mut self.twin))
@@ -106,6 +126,7 @@ impl Twin<Exchange> for twin::Exchange {
             content_hash: hash_bytes(&exchange.content_hash),
             labels: exchange.labels.clone(),
             created_at_ms: exchange.created_at.0,
+            lineage: lineage_bytes(exchange.lineage),
         }
     }
 
@@ -126,6 +147,7 @@ impl Twin<Exchange> for twin::Exchange {
             stop_reason_raw: self.stop_reason_raw,
             offered: self.offered.map(|bytes| hash(&bytes, "offered")).transpose()?,
             standing: self.standing.map(|bytes| hash(&bytes, "standing")).transpose()?,
+            lineage: lineage(self.lineage.as_deref())?,
             settings: values(self.settings)?,
             validation: required(self.validation, "validation")?,
             usage: required(self.usage, "usage")?,
@@ -137,6 +159,22 @@ impl Twin<Exchange> for twin::Exchange {
             created_at: Moment(self.created_at_ms),
         })
     }
+}
+
+fn lineage_bytes(lineage: Lineage) -> Option<Bytes> {
+    match lineage {
+        Lineage::Unknown => None,
+        Lineage::Nothing => Some(Bytes::new()),
+        Lineage::Seen(hash) => Some(hash_bytes(&hash)),
+    }
+}
+
+fn lineage(bytes: Option<&[u8]>) -> Result<Lineage, Malformed> {
+    Ok(match bytes {
+        None => Lineage::Unknown,
+        Some([]) => Lineage::Nothing,
+        Some(bytes) => Lineage::Seen(hash(bytes, "lineage")?),
+    })
 }
 
 impl Twin<Responder> for twin::Responder {

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use super::exchange::{Lean, draft};
 use super::*;
 use crate::domain::content::Hasher;
+use crate::domain::drift::{Lineage, Seen, Sighting};
 use crate::domain::exchange::{Exchange, Origin, Responder};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph::{BLOCK, Block, Branch, Place, Segment};
@@ -140,6 +141,7 @@ pub(super) fn exchange() -> Exchange {
         stop_reason_raw: "tool_use".to_owned(),
         offered: Some(Hash([7; 32])),
         standing: None,
+        lineage: Lineage::Unknown,
         settings: vec![EffectiveSetting {
             name: "model".to_owned(),
             value_json: "\"m-1\"".to_owned(),
@@ -212,6 +214,15 @@ fn tool() -> Tool {
     }
 }
 
+fn seen() -> Seen {
+    let sighting = Sighting { schema: tool().schema_hash(), since: id(2) };
+    Seen::new(
+        [("list", sighting), ("áéí", Sighting { since: id(1), ..sighting })]
+            .map(|(name, s)| (name.to_owned(), s))
+            .into(),
+    )
+}
+
 fn thread() -> Thread {
     Thread {
         id: ThreadId::new("thread-1"),
@@ -281,6 +292,7 @@ fn records_of_the_first_format_are_read() {
     check("head.bin", &Entry::Head(thread().id), &head());
     check("tool.bin", &Entry::Tool(tool().hash()), &tool());
     check("request.bin", &Entry::Request(RequestId::new("request-1")), &remembered());
+    check("seen.bin", &Entry::Seen(seen().hash().unwrap()), &seen());
     let set = ToolSet { tools: vec![tool()] };
     check("tool_set.bin", &Entry::ToolSet(set.hash().unwrap()), &ToolHashes::new(&set));
 }

@@ -10,6 +10,7 @@ use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use crate::domain::drift::{Lineage, Seen, Sighting};
 use crate::domain::exchange::{Exchange, Origin, Responder};
 use crate::domain::fault::{Fault, Field, Reason, Resource};
 use crate::domain::graph::{Block, Branch, Place, Segment};
@@ -317,12 +318,13 @@ pub(crate) fn exchange() -> impl Strategy<Value = Exchange> {
         select(vec![Origin::Executed, Origin::Recorded, Origin::Imported]),
     );
     let said = (vec(message(), 0..4), message(), stop_reason(), text());
-    let used = (of(hash()), of(hash()), vec(setting(), 0..3), validation(), usage(), vec(observation(), 0..3));
+    let used =
+        (of(hash()), of(hash()), lineage(), vec(setting(), 0..3), validation(), usage(), vec(observation(), 0..3));
     let rest = (vec(warning(), 0..3), responder(), hash(), labels(), moment());
     (graph, said, used, rest).prop_map(|(graph, said, used, rest)| {
         let ((id, parent, continues, continues_run, run_id), (depth, turn, thread_id), origin) = graph;
         let (messages, assistant, stop_reason, stop_reason_raw) = said;
-        let (offered, standing, settings, validation, usage, observations) = used;
+        let (offered, standing, lineage, settings, validation, usage, observations) = used;
         let (warnings, responder, content_hash, labels, created_at) = rest;
         Exchange {
             id,
@@ -340,6 +342,7 @@ pub(crate) fn exchange() -> impl Strategy<Value = Exchange> {
             stop_reason_raw,
             offered,
             standing,
+            lineage,
             settings,
             validation,
             usage,
@@ -351,6 +354,15 @@ pub(crate) fn exchange() -> impl Strategy<Value = Exchange> {
             created_at,
         }
     })
+}
+
+fn lineage() -> impl Strategy<Value = Lineage> {
+    prop_oneof![Just(Lineage::Unknown), Just(Lineage::Nothing), hash().prop_map(Lineage::Seen)]
+}
+
+pub(crate) fn seen() -> impl Strategy<Value = Seen> {
+    let sighting = (hash(), exchange_id()).prop_map(|(schema, since)| Sighting { schema, since });
+    btree_map(text(), sighting, 0..4).prop_map(Seen::new)
 }
 
 pub(crate) fn tool() -> impl Strategy<Value = Tool> {

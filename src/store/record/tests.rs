@@ -77,9 +77,10 @@ proptest! {
 
     #[test]
     fn tools_and_requests_come_back_whole(
-        tool in sample::tool(), set in sample::tool_set(), remembered in sample::remembered(),
+        tool in sample::tool(), set in sample::tool_set(), seen in sample::seen(), remembered in sample::remembered(),
     ) {
         there_and_back(&tool)?;
+        there_and_back(&seen)?;
         there_and_back(&ToolHashes::new(&set))?;
         there_and_back(&remembered)?;
     }

@@ -1,11 +1,15 @@
-//! Stored forms of tools and tool sets. It must not know when they are offered.
+//! Stored forms of tools, tool sets and what a path has seen of them. It must not know when they are offered.
 
-use super::{Malformed, Twin, hash, hash_bytes, stored, twin};
+use std::collections::BTreeMap;
+
+use super::{Malformed, Twin, exchange_id, hash, hash_bytes, id_bytes, stored, twin};
+use crate::domain::drift::{Seen, Sighting};
 use crate::domain::id::Hash;
 use crate::domain::tool::{Tool, ToolSet};
 
 stored!(Tool, twin::Tool);
 stored!(ToolHashes, twin::ToolSet);
+stored!(Seen, twin::Seen);
 
 /// A tool set by the hashes of its tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,5 +51,26 @@ impl Twin<Tool> for twin::Tool {
             side_effects: self.side_effects,
             requires_human: self.requires_human,
         })
+    }
+}
+
+impl Twin<Seen> for twin::Seen {
+    fn of(seen: &Seen) -> Self {
+        let sighting = |(name, sighting): (&String, &Sighting)| twin::Sighting {
+            name: name.clone(),
+            schema_hash: hash_bytes(&sighting.schema),
+            since: id_bytes(&sighting.since),
+        };
+        Self { tools: seen.tools().iter().map(sighting).collect() }
+    }
+
+    fn value(self) -> Result<Seen, Malformed> {
+        let mut tools = BTreeMap::new();
+        for tool in self.tools {
+            let schema = hash(&tool.schema_hash, "tools.schema_hash")?;
+            let since = exchange_id(&tool.since, "tools.since")?;
+            tools.insert(tool.name, Sighting { schema, since });
+        }
+        Ok(Seen::new(tools))
     }
 }

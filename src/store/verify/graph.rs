@@ -11,9 +11,6 @@ use crate::domain::id::{BranchId, CallId, ExchangeId, Hash};
 use crate::store::Error;
 use crate::store::layout::Entry;
 
-/// So many tool sets are remembered as present; more are looked up again.
-const REMEMBERED_SETS: usize = 4096;
-
 /// What the next exchange has to agree with.
 pub(super) struct Previous {
     place: Place,
@@ -86,6 +83,7 @@ impl Check<'_> {
         for set in [exchange.offered, exchange.standing].into_iter().flatten() {
             self.set(&mut problems, set).await?;
         }
+        self.lineage(&mut problems, &exchange).await?;
         self.previous = Some(Previous::new(place, &exchange, in_run));
         Ok(problems)
     }
@@ -286,20 +284,5 @@ impl Check<'_> {
             Look::Broken => {}
         }
         Ok(problems)
-    }
-
-    pub(super) async fn set(&mut self, problems: &mut Vec<String>, hash: Hash) -> Result<(), Error> {
-        if self.sets.contains(&hash) {
-            return Ok(());
-        }
-        if !self.is_there(&Entry::ToolSet(hash)).await? {
-            problems.push(format!("the tool set {hash} that it names is missing"));
-            return Ok(());
-        }
-        if self.sets.len() >= REMEMBERED_SETS {
-            self.sets.clear();
-        }
-        self.sets.insert(hash);
-        Ok(())
     }
 }

@@ -8,6 +8,7 @@ mod coordinations;
 mod graph;
 mod look;
 mod names;
+mod tools;
 mod turns;
 
 #[cfg(test)]
@@ -117,11 +118,21 @@ struct Check<'a> {
     journalled: Option<(CoordinationId, u64)>,
     /// Tool sets that are known to be there.
     sets: HashSet<Hash>,
+    /// Sets and maps of tools that are known to agree.
+    agreed: HashSet<(Hash, Hash)>,
 }
 
 impl<'a> Check<'a> {
     fn new(ledger: &'a Ledger, ns: &'a Namespace) -> Self {
-        Self { ledger, ns, hasher: Hasher::new(ns), previous: None, journalled: None, sets: HashSet::new() }
+        Self {
+            ledger,
+            ns,
+            hasher: Hasher::new(ns),
+            previous: None,
+            journalled: None,
+            sets: HashSet::new(),
+            agreed: HashSet::new(),
+        }
     }
 
     /// Looks at every key that begins with a letter.
@@ -182,6 +193,7 @@ impl<'a> Check<'a> {
             Entry::Head(id) => self.head(id, raw).await,
             Entry::ToolSet(hash) => self.tool_set(*hash, raw).await,
             Entry::Tool(hash) => Ok(Self::tool(*hash, raw)),
+            Entry::Seen(hash) => self.seen(*hash, raw).await,
             Entry::Part(hash) => Ok(self.part(*hash, raw)),
             Entry::Request(id) => Ok(Self::request(id, raw)),
             Entry::Coordination(id) => self.coordination(id, raw).await,

@@ -1,4 +1,4 @@
-//! Verifying what has a name or is stored under its hash: runs, threads, heads, tools, parts, requests. It must not know branches.
+//! Verifying what has a name or is stored under its hash: runs, threads, heads, parts, requests. It must not know branches.
 
 use bytes::Bytes;
 
@@ -7,10 +7,9 @@ use super::look::decode;
 use crate::domain::id::{Hash, RequestId, RunId, ThreadId};
 use crate::domain::run::Run;
 use crate::domain::thread::Head;
-use crate::domain::tool::Tool;
 use crate::store::Error;
 use crate::store::layout::Entry;
-use crate::store::record::{Remembered, Standing, ThreadRecord, ToolHashes, envelope};
+use crate::store::record::{Remembered, Standing, ThreadRecord, envelope};
 
 impl Check<'_> {
     pub(super) async fn run(&self, id: &RunId, raw: &Bytes) -> Result<Vec<String>, Error> {
@@ -63,37 +62,6 @@ impl Check<'_> {
         self.expect_exchange(&mut problems, "the exchange that it points to,", head.exchange).await?;
         self.points_to(&mut problems, &head).await?;
         Ok(problems)
-    }
-
-    pub(super) async fn tool_set(&self, hash: Hash, raw: &Bytes) -> Result<Vec<String>, Error> {
-        let hashes: ToolHashes = match decode(&Entry::ToolSet(hash), raw) {
-            Ok(hashes) => hashes,
-            Err(unreadable) => return Ok(vec![unreadable.to_string()]),
-        };
-        let mut problems = Vec::new();
-        for tool in &hashes.0 {
-            if !self.is_there(&Entry::Tool(*tool)).await? {
-                problems.push(format!("its tool {tool} is missing"));
-            }
-        }
-        if problems.is_empty() {
-            match self.ledger.tool_set(self.ns, Some(hash)).await {
-                Ok(set) if set.hash() == Some(hash) => {}
-                Ok(_) => problems.push("its tools do not have its hash".to_owned()),
-                // A tool of its own is damaged, and found there.
-                Err(Error::Corrupt(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(problems)
-    }
-
-    pub(super) fn tool(hash: Hash, raw: &Bytes) -> Vec<String> {
-        match decode::<Tool>(&Entry::Tool(hash), raw) {
-            Ok(tool) if tool.hash() == hash => Vec::new(),
-            Ok(_) => vec!["it does not have its hash".to_owned()],
-            Err(unreadable) => vec![unreadable.to_string()],
-        }
     }
 
     pub(super) fn part(&self, hash: Hash, raw: &Bytes) -> Vec<String> {

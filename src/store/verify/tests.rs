@@ -6,6 +6,7 @@ use super::*;
 use crate::domain::coordination::{
     Answered, Batch, BatchProgress, Coordination, End, Frame, Outcome, PendingId, State, Turn,
 };
+use crate::domain::drift::Seen;
 use crate::domain::id::{CallId, ExchangeId, Moment, RequestId, RunId, ThreadId};
 use crate::domain::message::{Kind as PartKind, Media, Message, Part, Role};
 use crate::domain::settings::ThreadDefaults;
@@ -48,14 +49,18 @@ async fn furnished() -> World {
     let media = Media::Inline("image/png".to_owned(), vec![7; 5000].into());
     let image = Part::new(PartKind::Image(media, String::new()));
     let set = ToolSet { tools: vec![tool("a"), tool("b")] };
+    let root = world.saying(world.exchange(None, "").id, None, vec![Message { role: Role::User, parts: vec![image] }]);
+    let seen = Seen::default().after(&set, root.id);
     let root = crate::domain::exchange::Exchange {
         offered: set.hash(),
+        lineage: seen.lineage(),
         run_id: Some(RunId::new("r")),
-        ..world.saying(world.exchange(None, "").id, None, vec![Message { role: Role::User, parts: vec![image] }])
+        ..root
     };
     let mut changes = Changes::new();
     changes.append(vec![root.clone()], None);
     changes.tool_set(&set);
+    changes.seen(&seen);
     let defaults = ThreadDefaults { standing_tools: Some(set), ..ThreadDefaults::default() };
     changes.create_thread(&Thread { defaults, ..thread("t") }, &head(Some(&root)));
     changes.create_run(&crate::domain::run::Run { exchange: Some(root.id), exchange_count: 1, ..run("r") });
@@ -276,4 +281,22 @@ async fn progress_is_told_while_it_goes_on() {
     let mut pages = 0;
     verify(&world.ledger, &mut |event| pages += u32::from(matches!(event, Event::Progress(_)))).await.unwrap();
     assert!(pages > 12, "{pages}");
+}
+
+/// What an exchange offered is in what it says that its path has seen.
+#[tokio::test]
+async fn an_exchange_that_has_not_seen_its_own_tools_is_found() {
+    let (set, other) = (ToolSet { tools: vec![tool("a")] }, ToolSet { tools: vec![tool("b")] });
+    for seen in [Seen::default(), Seen::default().after(&other, World::new().exchange(None, "").id)] {
+        let world = World::new();
+        let exchange = world.exchange(None, "1");
+        let exchange = crate::domain::exchange::Exchange { offered: set.hash(), lineage: seen.lineage(), ..exchange };
+        let mut changes = Changes::new();
+        changes.tool_set(&set);
+        changes.seen(&seen);
+        changes.append(vec![exchange], None);
+        world.ledger.commit(&world.ns, &changes).await.unwrap().unwrap();
+        let (_, findings) = findings(&world).await;
+        assert!(findings.iter().any(|finding| finding.problem.contains("offered")), "{findings:?}");
+    }
 }

@@ -5,11 +5,13 @@ pub(crate) mod coordinations;
 mod graph;
 mod names;
 mod pages;
+mod tools;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::domain::content::Hasher;
+use crate::domain::drift::Lineage;
 use crate::domain::exchange::{Exchange, Origin, Responder};
 use crate::domain::graph::Place;
 use crate::domain::id::{ExchangeId, Hash, Moment, Namespace, RunId, ThreadId};
@@ -66,6 +68,7 @@ impl World {
             stop_reason_raw: String::new(),
             offered: None,
             standing: None,
+            lineage: Lineage::Nothing,
             settings: Vec::new(),
             validation: Validation::default(),
             usage: Usage::default(),
