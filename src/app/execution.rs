@@ -18,7 +18,8 @@ use crate::engine::{Events, Executed, Execution, Permit, Plan};
 use crate::store::ledger::{Changes, Lost, Token};
 
 use super::base::{Start, StartThread, head_moved};
-use super::flight::{Entered, Event, Flight, Occupied, Watcher};
+use super::busy::{Asks, Occupied};
+use super::flight::{Entered, Event, Flight, Watcher};
 use super::replay::{Stored, conflict};
 use super::turn::{Base, Companion, OnDisconnect, Outcome, StepEnd, Turn};
 use super::{App, Caller, store_fault};
@@ -57,7 +58,7 @@ impl App {
         let turn = if calling.is_some() { Turn { fingerprint: turn.step, ..turn } } else { turn };
         let key = (caller.namespace.clone(), run_id.clone());
         let entered = self.flights.enter(&key, self.limits.max_runs, || {
-            Flight::new(run_id.clone(), turn.fingerprint, turn.on_disconnect, self.flights.interrupt())
+            Flight::of(self.queued(&run_id, &turn), turn.on_disconnect, self.flights.interrupt())
         });
         match entered {
             // What drives a turn must have a run of its own.
@@ -135,6 +136,8 @@ impl App {
         calling: Option<ExchangeId>,
     ) -> Result<Outcome, Fault> {
         let namespace = &caller.namespace;
+        // A thread is kept from one try to the next: others that wait for it stay behind.
+        let mut asks = Asks { flight, on_busy: turn.base.on_busy(), held: None };
         for _ in 0..CLAIM_TRIES {
             let opens = match self.look_up(namespace, &flight.run_id, &turn, calling).await? {
                 Stored::Outcome(outcome) if turn.companion.is_some() => {
@@ -150,7 +153,7 @@ impl App {
             {
                 return self.reopen(namespace, run.clone(), token).await;
             }
-            let prepared = self.prepare(caller, &turn, &flight.run_id, opens, calling).await?;
+            let prepared = self.prepare(caller, &turn, &mut asks, opens, calling).await?;
             // Nothing is held for a call that the client makes.
             let permit = if self.engine.is_clients(&prepared.plan)? {
                 None
@@ -161,6 +164,7 @@ impl App {
                 }
             };
             let Some(claimed) = self.claim(namespace, flight, &turn, &prepared).await? else {
+                asks.held = prepared.start.occupied;
                 continue;
             };
             flight.tell(Event::Claimed);
@@ -188,7 +192,7 @@ impl App {
         let mut changes = Changes::new();
         changes.replace_run(&run, token);
         let _occupied = self.take_thread_back(namespace, &run, &mut changes).await?;
-        match self.ledger.commit(namespace, &changes).await.map_err(store_fault)? {
+        match self.commit(namespace, &changes).await.map_err(store_fault)? {
             Ok(()) => Ok(Outcome { replayed: false, ..self.stored(namespace, run, None).await? }),
             Err(_) => Err(changed_meanwhile()),
         }
@@ -210,7 +214,9 @@ impl App {
         if head.active_run.is_some() || head.exchange != run.from {
             return Ok(None);
         }
-        let occupied = self.occupy(namespace, id, &run.id)?;
+        // Whoever has it now is about to move it, so there is nothing to wait for.
+        let occupied =
+            self.threads.occupy(namespace, id, &run.id).map_err(|busy| super::busy::thread_busy(id, &busy))?;
         let sequence = head.sequence.saturating_add(1);
         let head = Head { active_run: Some(run.id.clone()), sequence, updated_at: self.clock.now(), ..head };
         changes.replace_head(id, &head, &token);
@@ -249,7 +255,7 @@ impl App {
         });
         let committed = match &turn.companion {
             Some(companion) => companion.claim(&run, changes).await?,
-            None => self.ledger.commit(namespace, &changes).await.map_err(store_fault)?,
+            None => self.commit(namespace, &changes).await.map_err(store_fault)?,
         };
         match committed {
             Ok(()) => {}
@@ -357,7 +363,7 @@ impl App {
     ) -> Result<Result<(), Lost>, Fault> {
         match companion {
             Some(companion) => companion.end(end, changes).await,
-            None => self.ledger.commit(namespace, &changes).await.map_err(store_fault),
+            None => self.commit(namespace, &changes).await.map_err(store_fault),
         }
     }
 }

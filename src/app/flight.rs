@@ -9,8 +9,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::fault::{Fault, Reason};
-use crate::domain::id::{Hash, Namespace, RunId, ThreadId};
-use crate::domain::run::AttemptKind;
+use crate::domain::id::{Hash, Namespace, RunId};
+use crate::domain::run::{AttemptKind, Run};
 use crate::domain::settings::Warning;
 use crate::engine::backend::Delta;
 
@@ -47,6 +47,8 @@ pub struct Flight<T = Outcome> {
     pub run_id: RunId,
     /// Hash of the request.
     pub fingerprint: Hash,
+    /// What is known of the run before its claim.
+    queued: Option<Run>,
     on_disconnect: OnDisconnect,
     watchers: AtomicUsize,
     /// Ends the run.
@@ -77,9 +79,25 @@ impl<T> Flight<T> {
         on_disconnect: OnDisconnect,
         interrupt: CancellationToken,
     ) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new(Self::make(run_id, fingerprint, None, on_disconnect, interrupt))
+    }
+
+    /// The same, of a run that is told of while it is QUEUED.
+    pub fn of(queued: Run, on_disconnect: OnDisconnect, interrupt: CancellationToken) -> Arc<Self> {
+        Arc::new(Self::make(queued.id.clone(), queued.fingerprint, Some(queued), on_disconnect, interrupt))
+    }
+
+    fn make(
+        run_id: RunId,
+        fingerprint: Hash,
+        queued: Option<Run>,
+        on_disconnect: OnDisconnect,
+        interrupt: CancellationToken,
+    ) -> Self {
+        Self {
             run_id,
             fingerprint,
+            queued,
             on_disconnect,
             watchers: AtomicUsize::new(0),
             cancel: interrupt.child_token(),
@@ -88,7 +106,12 @@ impl<T> Flight<T> {
             changed: watch::Sender::new(()),
             // The first watcher puts it off.
             until: watch::Sender::new((on_disconnect == OnDisconnect::Cancel).then(Instant::now)),
-        })
+        }
+    }
+
+    /// The run as it is before its claim, which no record has.
+    pub fn queued(&self) -> Option<Run> {
+        self.queued.clone()
     }
 
     /// When the last of its watchers stops waiting, as far as is known.
@@ -253,7 +276,7 @@ impl<T> Drop for Watcher<T> {
 
 type Key = (Namespace, RunId);
 
-/// Every run in flight, by its id, and the threads that are busy with one.
+/// Every run in flight, by its id.
 #[derive(Default)]
 pub struct Flights {
     state: Mutex<State>,
@@ -265,7 +288,6 @@ pub struct Flights {
 #[derive(Default)]
 struct State {
     runs: HashMap<Key, Arc<Flight>>,
-    threads: HashMap<(Namespace, ThreadId), RunId>,
     probes: usize,
 }
 
@@ -305,27 +327,6 @@ impl Flights {
         self.landed.notify_waiters();
     }
 
-    /// Makes a thread busy with a run until the guard is dropped.
-    ///
-    /// # Errors
-    /// The run that it is busy with.
-    pub fn occupy(self: &Arc<Self>, namespace: &Namespace, thread: &ThreadId, run: &RunId) -> Result<Occupied, RunId> {
-        let key = (namespace.clone(), thread.clone());
-        let mut state = lock(&self.state);
-        match state.threads.get(&key) {
-            Some(busy) => Err(busy.clone()),
-            None => {
-                state.threads.insert(key.clone(), run.clone());
-                Ok(Occupied { flights: Arc::clone(self), key })
-            }
-        }
-    }
-
-    /// The run that a thread is busy with.
-    pub fn busy_with(&self, namespace: &Namespace, thread: &ThreadId) -> Option<RunId> {
-        lock(&self.state).threads.get(&(namespace.clone(), thread.clone())).cloned()
-    }
-
     /// Counts a probe until the guard is dropped.
     pub fn probing(self: &Arc<Self>) -> Probing {
         lock(&self.state).probes += 1;
@@ -359,18 +360,6 @@ impl Flights {
             }
             landed.await;
         }
-    }
-}
-
-/// A thread that is busy with a run.
-pub struct Occupied {
-    flights: Arc<Flights>,
-    key: (Namespace, ThreadId),
-}
-
-impl Drop for Occupied {
-    fn drop(&mut self) {
-        lock(&self.flights.state).threads.remove(&self.key);
     }
 }
 
@@ -445,16 +434,6 @@ mod tests {
         assert!(cancel.cancel.is_cancelled());
         drop(finish.watch(false, None));
         assert!(!finish.cancel.is_cancelled());
-    }
-
-    #[test]
-    fn a_thread_is_busy_with_one_run_at_a_time() {
-        let flights: Arc<Flights> = Arc::default();
-        let (namespace, thread) = (Namespace::new("n"), ThreadId::new("t"));
-        let first = flights.occupy(&namespace, &thread, &RunId::new("a")).map_err(|_| ()).unwrap();
-        assert_eq!(flights.occupy(&namespace, &thread, &RunId::new("b")).err(), Some(RunId::new("a")));
-        drop(first);
-        assert!(flights.occupy(&namespace, &thread, &RunId::new("b")).is_ok());
     }
 
     #[tokio::test]

@@ -10,6 +10,7 @@ use crate::domain::thread::Head;
 use crate::store::ledger::{Changes, Token};
 
 use super::execution::cancelled;
+use super::turn::Turn;
 use super::{App, Caller, store_fault};
 
 /// A run with the exchange whose calls it waits for.
@@ -53,16 +54,21 @@ impl App {
         let flight = self.flights.find(&caller.namespace, id);
         match (self.ledger.run(&caller.namespace, id).await.map_err(store_fault)?, flight) {
             (Some((run, _)), _) => self.run_state(&caller.namespace, run).await,
-            (None, Some(flight)) => {
-                Ok(RunState { run: self.queued(&flight.run_id, flight.fingerprint), pending: None })
-            }
-            (None, None) => Err(Fault::not_found(Reason::RunNotFound, "run", id.as_str())),
+            (None, flight) => match flight.and_then(|flight| flight.queued()) {
+                Some(run) => Ok(RunState { run, pending: None }),
+                None => Err(Fault::not_found(Reason::RunNotFound, "run", id.as_str())),
+            },
         }
     }
 
     /// A run that is not claimed yet: in memory only.
-    fn queued(&self, id: &RunId, fingerprint: crate::domain::id::Hash) -> Run {
-        Run::new(id.clone(), State::Queued, fingerprint, self.clock.now())
+    pub(super) fn queued(&self, id: &RunId, turn: &Turn) -> Run {
+        Run {
+            captured: turn.capture,
+            thread_id: turn.base.thread_id().cloned(),
+            labels: turn.labels.clone(),
+            ..Run::new(id.clone(), State::Queued, turn.fingerprint, self.clock.now())
+        }
     }
 
     async fn run_state(&self, namespace: &Namespace, run: Run) -> Result<RunState, Fault> {
@@ -122,14 +128,14 @@ impl App {
                 // It was quicker, and waits for results now.
                 Some((run, _)) if run.state == State::PendingTools => Box::pin(self.cancel_run(caller, id)).await,
                 Some((run, _)) => self.run_state(namespace, run).await,
-                None => Ok(RunState {
-                    run: Run {
-                        state: State::Cancelled,
-                        failure: Some(cancelled(id)),
-                        ..self.queued(id, flight.fingerprint)
-                    },
-                    pending: None,
-                }),
+                // It was not claimed yet, so its id is free again.
+                None => match flight.queued() {
+                    Some(run) => Ok(RunState {
+                        run: Run { state: State::Cancelled, failure: Some(cancelled(id)), ..run },
+                        pending: None,
+                    }),
+                    None => Err(Fault::not_found(Reason::RunNotFound, "run", id.as_str())),
+                },
             };
         }
         let Some((run, token)) = self.ledger.run(namespace, id).await.map_err(store_fault)? else {
@@ -141,7 +147,7 @@ impl App {
         self.accept_work()?;
         let mut changes = Changes::new();
         let run = self.cancel_on_record(namespace, run, &token, &mut changes).await?;
-        match self.ledger.commit(namespace, &changes).await.map_err(store_fault)? {
+        match self.commit(namespace, &changes).await.map_err(store_fault)? {
             Ok(()) => Ok(RunState { run, pending: None }),
             // Its results came at the same moment: it is at work again, or over.
             Err(_) => Box::pin(self.get_run(caller, id)).await,

@@ -39,15 +39,11 @@ pub const RPCS: &[&str] = &[
 pub const HISTORY_VIEW: &str = "history_view";
 /// Executing what was prepared.
 pub const PREPARED: &str = "prepared";
-/// Waiting for the run that is at work on a thread.
-pub const ON_BUSY_ENQUEUE: &str = "on_busy.ENQUEUE";
-/// Cancelling the run that is at work on a thread.
-pub const ON_BUSY_INTERRUPT: &str = "on_busy.INTERRUPT";
 /// Verifying a part of the graph.
 pub const VERIFY_SCOPE: &str = "verify.scope";
 
 /// Fields and values of enums.
-pub const FIELDS: &[&str] = &[HISTORY_VIEW, PREPARED, ON_BUSY_ENQUEUE, ON_BUSY_INTERRUPT, VERIFY_SCOPE];
+pub const FIELDS: &[&str] = &[HISTORY_VIEW, PREPARED, VERIFY_SCOPE];
 
 /// Reasons of errors that nothing produces yet.
 pub const REASONS: &[&str] = &[

@@ -124,7 +124,7 @@ impl App {
         let run = Run { state: State::Completed, stop_reason, owner: String::new(), updated_at: now, ..run };
         let mut changes = Changes::new();
         changes.replace_run(&run, &claimed.token);
-        if self.ledger.commit(namespace, &changes).await.map_err(store_fault)?.is_err() {
+        if self.commit(namespace, &changes).await.map_err(store_fault)?.is_err() {
             return Err(changed_meanwhile());
         }
         let answer = finished.into_uncaptured();
