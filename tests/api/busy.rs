@@ -298,6 +298,51 @@ async fn a_coordinated_turn_interrupts_what_is_at_work() {
     assert_eq!(sent(&provider, 2).await, ["q1", "a1", "q3"]);
 }
 
+/// A run whose model a client calls is at work, though no process has it: it is waited for, forked beside, or interrupted like any other.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_a_client_makes_is_waited_for() {
+    let config = "default_profile = \"canned\"\n[profiles.mine]\nbackend = \"mine\"\nmodel = \"m\"\n\
+        [backends.mine]\nkind = \"client\"\nprovider = \"acme\"\n\
+        [profiles.canned]\nbackend = \"script\"\nmodel = \"canned-1\"\n[backends.script]\nkind = \"scripted\"\n";
+    let server = Running::start(config).await;
+    let first = server.exchanges().capture(ask::capture_on_new("t", ask::text("q1"))).await.unwrap().into_inner();
+    let first = first.exchange.unwrap().exchange_id;
+    let mut stream = Loop::start(&server, start_on("t", 3)).await;
+    stream.decision().await;
+    let mine = |id: &str| pb::ExecutionRequest { profile_id: "mine".into(), ..ask::text_as(id, "q2") };
+    stream.act(turn(mine("client"))).await;
+    let asked = match stream.news().await {
+        pb::coordinate_response::Frame::GenerationNeeded(needed) => needed,
+        other => panic!("no generation: {other:?}"),
+    };
+    let forked = call(&server, on_busy(pb::OnBusy::Fork, ask::text("beside"))).await.unwrap().unwrap();
+    assert_ne!(forked.thread.unwrap().thread_id, "t");
+    let waits = call(&server, enqueued(ask::text_as("waits", "q3")));
+    look::until(&server, "waits", pb::RunState::Queued).await;
+    let answer = pb::GeneratedAnswer {
+        assistant: Some(ask::assistant("a2")),
+        stop_reason: pb::StopReason::Stop.into(),
+        ..pb::GeneratedAnswer::default()
+    };
+    stream
+        .say(pb::coordinate_request::Frame::Generated(pb::Generated {
+            generation_id: asked.generation_id,
+            outcome: Some(pb::generated::Outcome::Answer(answer)),
+        }))
+        .await;
+    let made = stream.decision().await.exchange.unwrap();
+    let waited = exchange(waits.await.unwrap().unwrap());
+    assert_eq!((&made.parent_exchange_id, &waited.parent_exchange_id), (&first, &made.exchange_id));
+
+    let mut other = Loop::start(&server, start_on("t", 3)).await;
+    other.decision().await;
+    other.act(turn(mine("again"))).await;
+    other.news().await;
+    let urgent = exchange(call(&server, interrupting(ask::text("q4"))).await.unwrap().unwrap());
+    assert_eq!(urgent.parent_exchange_id, waited.exchange_id);
+    assert_eq!(look::run(&server, "again").await.state(), pb::RunState::Cancelled);
+}
+
 fn coordinating(on_busy: pb::OnBusy) -> pb::CoordinationStart {
     let point = pb::ThreadPoint { on_busy: on_busy.into(), ..ask::on("t") };
     pb::CoordinationStart { from: Some(pb::coordination_start::From::Thread(point)), ..start_on("t", 3) }
