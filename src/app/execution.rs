@@ -78,6 +78,7 @@ impl App {
             }
             Entered::Lead(flight) => {
                 let watcher = flight.watch(false, caller.deadline);
+                self.followed.changed(&key.0, &key.1);
                 let landing = Landing { app: Arc::clone(self), flight: Arc::clone(&flight), key, result: None };
                 // Joined by `Flights::landed`, which the drain waits for.
                 let span = tracing::info_span!("run", %run_id, namespace = %caller.namespace);
@@ -167,7 +168,7 @@ impl App {
                 asks.held = prepared.start.occupied;
                 continue;
             };
-            flight.tell(Event::Claimed);
+            flight.claimed(claimed.run.sequence());
             return match permit {
                 Some(permit) => self.execute(flight, caller, turn, prepared, claimed, permit).await,
                 None => self.hand_over(turn, prepared, claimed).await,
@@ -180,11 +181,10 @@ impl App {
 
     /// A run that failed after some of its exchanges goes on from the last: it waits for results again.
     async fn reopen(&self, namespace: &Namespace, run: Run, token: &Token) -> Result<Outcome, Fault> {
+        let run = run.moved_to(State::PendingTools, self.clock.now());
         let run = Run {
-            state: State::PendingTools,
             attempt: run.attempt.saturating_add(1),
             failure: None,
-            updated_at: self.clock.now(),
             // The step that failed brought nothing, so the results may come anew.
             steps: run.steps.iter().filter(|step| step.exchange.is_some()).cloned().collect(),
             ..run
@@ -241,7 +241,7 @@ impl App {
         };
         if let Some((given_up, token)) = &start.given_up {
             let failure = Some(cancelled(&given_up.id));
-            changes.replace_run(&Run { state: State::Cancelled, failure, updated_at: now, ..given_up.clone() }, token);
+            changes.replace_run(&Run { failure, ..given_up.clone().moved_to(State::Cancelled, now) }, token);
         }
         let thread = start.thread.as_ref().map(|thread| {
             let before = thread.head().clone();
@@ -326,9 +326,9 @@ impl App {
             Reason::RunInterrupted => State::Interrupted,
             _ => State::Failed,
         };
-        let mut run = claimed.run;
+        let mut run = claimed.run.moved_to(state, now);
         run.observations.extend(observations);
-        let run = Run { state, failure: Some(fault.clone()), owner: String::new(), updated_at: now, ..run };
+        let run = Run { failure: Some(fault.clone()), owner: String::new(), ..run };
         let mut changes = Changes::new();
         changes.replace_run(&run, &claimed.token);
         if let (State::Cancelled, Some((thread, head, token))) = (state, &claimed.thread) {
@@ -394,6 +394,7 @@ impl Drop for Landing {
     fn drop(&mut self) {
         // First out, then told: a caller who tries again at once must meet the record and not this flight.
         self.app.flights.leave(&self.key);
+        self.app.followed.changed(&self.key.0, &self.key.1);
         let broken = || Err(Fault::new(Reason::Internal, "the run ended by a fault of this server; the log has more"));
         self.flight.land(self.result.take().unwrap_or_else(broken));
     }
@@ -453,7 +454,8 @@ fn claimed_run(owner: &str, now: crate::domain::id::Moment, flight: &Flight, tur
     let run = match &prepared.opens {
         Some((run, _)) => {
             let again = run.state.is_retryable();
-            let run = Run { attempt: run.attempt.saturating_add(u32::from(again)), ..run.clone() };
+            let run = run.clone().moved_to(State::Running, now);
+            let run = Run { attempt: run.attempt.saturating_add(u32::from(again)), ..run };
             // A new attempt of the first step starts where its thread is now.
             if prepared.calling.is_none() { Run { from: parent, thread_id, ..run } } else { run }
         }

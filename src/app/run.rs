@@ -13,6 +13,10 @@ use super::execution::cancelled;
 use super::turn::Turn;
 use super::{App, Caller, store_fault};
 
+mod watch;
+
+pub use watch::{Observer, Seen};
+
 /// A run with the exchange whose calls it waits for.
 #[derive(Clone)]
 pub struct RunState {
@@ -73,6 +77,11 @@ impl App {
 
     async fn run_state(&self, namespace: &Namespace, run: Run) -> Result<RunState, Fault> {
         let run = self.current(namespace, run).await?;
+        self.with_pending(namespace, run).await
+    }
+
+    /// A run with the exchange that it waits for, or waited for when it was in the state that this says.
+    async fn with_pending(&self, namespace: &Namespace, run: Run) -> Result<RunState, Fault> {
         let pending = match (run.state, run.exchange) {
             (State::PendingTools, Some(id)) => Some(self.parent(namespace, id).await?.exchange),
             _ => None,
@@ -164,7 +173,7 @@ impl App {
     ) -> Result<Run, Fault> {
         let now = self.clock.now();
         let failure = Some(cancelled(&run.id));
-        let run = Run { state: State::Cancelled, failure, owner: String::new(), updated_at: now, ..run };
+        let run = Run { failure, owner: String::new(), ..run.moved_to(State::Cancelled, now) };
         changes.replace_run(&run, token);
         if let Some(thread) = &run.thread_id
             && let Some((head, token)) = self.ledger.head(namespace, thread).await.map_err(store_fault)?

@@ -17,7 +17,6 @@ mod tests;
 pub const RPCS: &[&str] = &[
     "ExchangeService.Prepare",
     "ExchangeService.Explain",
-    "RunService.Watch",
     "ThreadService.Restore",
     "ThreadService.ListMoves",
     "AdminService.Stats",

@@ -34,3 +34,4 @@ mod streams;
 mod threads;
 mod tools;
 mod unimplemented;
+mod watch;
