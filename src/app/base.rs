@@ -16,7 +16,7 @@ use crate::domain::tool::ToolSet;
 use crate::domain::usage::Usage;
 use crate::store::ledger::Token;
 
-use super::flight::Occupied;
+use super::busy::{Asks, Occupied};
 use super::turn::{Base, Facts, ForkBase, Input, ThreadRef, Turn, UncapturedPrefix, parent_of};
 use super::{App, join, store_fault};
 
@@ -105,20 +105,21 @@ impl Start {
 }
 
 impl App {
-    /// Resolves where a turn starts. `run_id` is the run that wants to start there.
+    /// Resolves where a turn starts, which may have to wait for others on its thread.
     pub(super) async fn resolve_base(
         &self,
         namespace: &Namespace,
         turn: &Turn,
-        run_id: &RunId,
+        asks: &mut Asks<'_>,
     ) -> Result<Start, Fault> {
         match &turn.base {
             Base::Root => Ok(Start::at(None, None)),
             Base::NewThread(new) => {
                 let thread = self.make_thread(namespace, new).await?;
-                Ok(Start::at(None, Some(StartThread::Create(thread, Head::default()))))
+                let occupied = self.take_new_thread(namespace, &thread.id, asks);
+                Ok(Start { occupied, ..Start::at(None, Some(StartThread::Create(thread, Head::default()))) })
             }
-            Base::EmptyThread(at) => self.start_empty_thread(namespace, at, run_id).await,
+            Base::EmptyThread(at) => self.start_empty_thread(namespace, at, asks).await,
             Base::Exchange(id) => {
                 let parent = self.parent(namespace, *id).await?;
                 Ok(Start::at(Some(parent), None))
@@ -130,9 +131,9 @@ impl App {
                 start.interruption = (!calls.is_empty()).then(|| pairing::interruption(&calls));
                 Ok(start)
             }
-            Base::Thread(at) => self.start_thread(namespace, at, turn, run_id).await,
-            Base::Uncaptured(prefix) => self.start_uncaptured(namespace, prefix, turn, run_id).await,
-            Base::Fork(fork) => self.start_fork(namespace, fork).await,
+            Base::Thread(at) => self.start_thread(namespace, at, turn, asks).await,
+            Base::Uncaptured(prefix) => self.start_uncaptured(namespace, prefix, turn, &asks.flight.run_id).await,
+            Base::Fork(fork) => self.start_fork(namespace, fork, asks).await,
         }
     }
 
@@ -144,11 +145,15 @@ impl App {
         }
     }
 
-    async fn start_empty_thread(&self, namespace: &Namespace, at: &ThreadRef, run_id: &RunId) -> Result<Start, Fault> {
-        let occupied = self.occupy(namespace, &at.id, run_id)?;
-        let (thread, head, token) = self.read_thread(namespace, &at.id).await?;
+    async fn start_empty_thread(
+        &self,
+        namespace: &Namespace,
+        at: &ThreadRef,
+        asks: &mut Asks<'_>,
+    ) -> Result<Start, Fault> {
+        let occupied = self.take_thread(namespace, &at.id, asks).await?;
+        let (thread, head, token) = self.read_idle(namespace, at, asks).await?;
         check_head(at, &head)?;
-        self.check_generating(namespace, &at.id, &head).await?;
         if let Some(exchange) = head.exchange {
             let message = format!("thread `{}` has exchanges already: go on from it with Continue", at.id);
             return Err(Fault::new(Reason::ThreadNotEmpty, message)
@@ -199,16 +204,22 @@ impl App {
         namespace: &Namespace,
         at: &ThreadRef,
         turn: &Turn,
-        run_id: &RunId,
+        asks: &mut Asks<'_>,
     ) -> Result<Start, Fault> {
-        let occupied = match self.occupy(namespace, &at.id, run_id) {
+        let occupied = match self.take_thread(namespace, &at.id, asks).await {
             Ok(occupied) => occupied,
-            Err(busy) if at.on_busy == OnBusy::Reject => return Err(busy),
-            Err(_) => return self.fork_of_busy(namespace, at).await,
+            Err(_) if at.on_busy == OnBusy::Fork => return self.fork_of_busy(namespace, at, asks).await,
+            Err(fault) => return Err(fault),
         };
-        let (thread, head, token) = self.read_thread(namespace, &at.id).await?;
+        let (thread, head, token) = match self.read_idle(namespace, at, asks).await {
+            Ok(read) => read,
+            Err(busy) if at.on_busy == OnBusy::Fork && busy.reason == Reason::ThreadBusy => {
+                drop(occupied);
+                return self.fork_of_busy(namespace, at, asks).await;
+            }
+            Err(fault) => return Err(fault),
+        };
         check_head(at, &head)?;
-        self.check_generating(namespace, &at.id, &head).await?;
         let pending = self.pending(namespace, &head).await?;
         let results = matches!(turn.input, Input::Results(_));
         let mut start = match (pending, head.exchange) {
@@ -230,7 +241,7 @@ impl App {
         Ok(start)
     }
 
-    async fn fork_of_busy(&self, namespace: &Namespace, at: &ThreadRef) -> Result<Start, Fault> {
+    async fn fork_of_busy(&self, namespace: &Namespace, at: &ThreadRef, asks: &mut Asks<'_>) -> Result<Start, Fault> {
         let (source, head, _) = self.read_thread(namespace, &at.id).await?;
         check_head(at, &head)?;
         let Some(id) = head.exchange else {
@@ -239,14 +250,18 @@ impl App {
         let parent = self.parent(namespace, id).await?;
         let new = NewThread { name: source.name.clone(), ..NewThread::default() };
         let thread = self.fork_thread(namespace, &new, Some(&source), &parent.exchange).await?;
-        let head = head_at(&parent.exchange);
-        Ok(Start::at(Some(parent), Some(StartThread::Create(thread, head))))
+        Ok(self.start_new_branch(namespace, parent, thread, asks))
     }
 
-    async fn start_fork(&self, namespace: &Namespace, fork: &ForkBase) -> Result<Start, Fault> {
+    async fn start_fork(&self, namespace: &Namespace, fork: &ForkBase, asks: &mut Asks<'_>) -> Result<Start, Fault> {
         let parent = self.parent(namespace, fork.exchange).await?;
+        Ok(self.start_new_branch(namespace, parent, fork.thread.clone(), asks))
+    }
+
+    fn start_new_branch(&self, namespace: &Namespace, parent: Parent, thread: Thread, asks: &mut Asks<'_>) -> Start {
+        let occupied = self.take_new_thread(namespace, &thread.id, asks);
         let head = head_at(&parent.exchange);
-        Ok(Start::at(Some(parent), Some(StartThread::Create(fork.thread.clone(), head))))
+        Start { occupied, ..Start::at(Some(parent), Some(StartThread::Create(thread, head))) }
     }
 
     async fn start_uncaptured(
@@ -395,30 +410,6 @@ impl App {
             (Some((thread, _)), Some((head, token))) => Ok((thread, head, token)),
             _ => Err(Fault::not_found(Reason::ThreadNotFound, "thread", id.as_str())),
         }
-    }
-
-    /// A run whose model a client calls keeps its thread busy, though no process has it.
-    async fn check_generating(&self, namespace: &Namespace, thread: &ThreadId, head: &Head) -> Result<(), Fault> {
-        let Some(active) = &head.active_run else {
-            return Ok(());
-        };
-        let read = self.ledger.run(namespace, active).await.map_err(store_fault)?;
-        if read.is_none_or(|(run, _)| !run.is_clients()) {
-            return Ok(());
-        }
-        let message = format!(
-            "thread `{thread}` is busy with run `{active}`, which waits for a model that the client of a coordination calls: answer it, or cancel it"
-        );
-        Err(Fault::new(Reason::ThreadBusy, message).with("thread_id", thread).with("active_run_id", active))
-    }
-
-    pub(super) fn occupy(&self, namespace: &Namespace, thread: &ThreadId, run: &RunId) -> Result<Occupied, Fault> {
-        self.flights.occupy(namespace, thread, run).map_err(|busy| {
-            let message = format!(
-                "thread `{thread}` is busy with run `{busy}`: wait for it, cancel it, or set `on_busy` to ON_BUSY_FORK"
-            );
-            Fault::new(Reason::ThreadBusy, message).with("thread_id", thread).with("active_run_id", busy)
-        })
     }
 }
 

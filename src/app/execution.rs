@@ -18,7 +18,8 @@ use crate::engine::{Events, Executed, Execution, Permit, Plan};
 use crate::store::ledger::{Changes, Lost, Token};
 
 use super::base::{Start, StartThread, head_moved};
-use super::flight::{Entered, Event, Flight, Occupied, Watcher};
+use super::busy::{Asks, Occupied};
+use super::flight::{Entered, Event, Flight, Watcher};
 use super::replay::{Stored, conflict};
 use super::turn::{Base, Companion, OnDisconnect, Outcome, StepEnd, Turn};
 use super::{App, Caller, drift, store_fault};
@@ -57,7 +58,7 @@ impl App {
         let turn = if calling.is_some() { Turn { fingerprint: turn.step, ..turn } } else { turn };
         let key = (caller.namespace.clone(), run_id.clone());
         let entered = self.flights.enter(&key, self.limits.max_runs, || {
-            Flight::new(run_id.clone(), turn.fingerprint, turn.on_disconnect, self.flights.interrupt())
+            Flight::of(self.queued(&run_id, &turn), turn.on_disconnect, self.flights.interrupt())
         });
         match entered {
             // What drives a turn must have a run of its own.
@@ -77,6 +78,7 @@ impl App {
             }
             Entered::Lead(flight) => {
                 let watcher = flight.watch(false, caller.deadline);
+                self.followed.changed(&key.0, &key.1);
                 let landing = Landing { app: Arc::clone(self), flight: Arc::clone(&flight), key, result: None };
                 // Joined by `Flights::landed`, which the drain waits for.
                 let span = tracing::info_span!("run", %run_id, namespace = %caller.namespace);
@@ -135,6 +137,8 @@ impl App {
         calling: Option<ExchangeId>,
     ) -> Result<Outcome, Fault> {
         let namespace = &caller.namespace;
+        // A thread is kept from one try to the next: others that wait for it stay behind.
+        let mut asks = Asks { flight, on_busy: turn.base.on_busy(), held: None };
         for _ in 0..CLAIM_TRIES {
             let opens = match self.look_up(namespace, &flight.run_id, &turn, calling).await? {
                 Stored::Outcome(outcome) if turn.companion.is_some() => {
@@ -150,7 +154,7 @@ impl App {
             {
                 return self.reopen(namespace, run.clone(), token).await;
             }
-            let prepared = self.prepare(caller, &turn, &flight.run_id, opens, calling).await?;
+            let prepared = self.prepare(caller, &turn, &mut asks, opens, calling).await?;
             // Nothing is held for a call that the client makes.
             let permit = if self.engine.is_clients(&prepared.plan)? {
                 None
@@ -161,9 +165,10 @@ impl App {
                 }
             };
             let Some(claimed) = self.claim(namespace, flight, &turn, &prepared).await? else {
+                asks.held = prepared.start.occupied;
                 continue;
             };
-            flight.tell(Event::Claimed);
+            flight.claimed(claimed.run.sequence());
             drift::log(&prepared.drifts);
             let teller = Teller { flight: flight.as_ref(), companion: turn.companion.as_deref() };
             prepared.plan.warnings.iter().for_each(|warning| teller.tell(Event::Warning(warning.clone())));
@@ -179,11 +184,10 @@ impl App {
 
     /// A run that failed after some of its exchanges goes on from the last: it waits for results again.
     async fn reopen(&self, namespace: &Namespace, run: Run, token: &Token) -> Result<Outcome, Fault> {
+        let run = run.moved_to(State::PendingTools, self.clock.now());
         let run = Run {
-            state: State::PendingTools,
             attempt: run.attempt.saturating_add(1),
             failure: None,
-            updated_at: self.clock.now(),
             // The step that failed brought nothing, so the results may come anew.
             steps: run.steps.iter().filter(|step| step.exchange.is_some()).cloned().collect(),
             ..run
@@ -191,7 +195,7 @@ impl App {
         let mut changes = Changes::new();
         changes.replace_run(&run, token);
         let _occupied = self.take_thread_back(namespace, &run, &mut changes).await?;
-        match self.ledger.commit(namespace, &changes).await.map_err(store_fault)? {
+        match self.commit(namespace, &changes).await.map_err(store_fault)? {
             Ok(()) => Ok(Outcome { replayed: false, ..self.stored(namespace, run, None).await? }),
             Err(_) => Err(changed_meanwhile()),
         }
@@ -213,7 +217,9 @@ impl App {
         if head.active_run.is_some() || head.exchange != run.from {
             return Ok(None);
         }
-        let occupied = self.occupy(namespace, id, &run.id)?;
+        // Whoever has it now is about to move it, so there is nothing to wait for.
+        let occupied =
+            self.threads.occupy(namespace, id, &run.id).map_err(|busy| super::busy::thread_busy(id, &busy))?;
         let sequence = head.sequence.saturating_add(1);
         let head = Head { active_run: Some(run.id.clone()), sequence, updated_at: self.clock.now(), ..head };
         changes.replace_head(id, &head, &token);
@@ -238,7 +244,7 @@ impl App {
         };
         if let Some((given_up, token)) = &start.given_up {
             let failure = Some(cancelled(&given_up.id));
-            changes.replace_run(&Run { state: State::Cancelled, failure, updated_at: now, ..given_up.clone() }, token);
+            changes.replace_run(&Run { failure, ..given_up.clone().moved_to(State::Cancelled, now) }, token);
         }
         let thread = start.thread.as_ref().map(|thread| {
             let before = thread.head().clone();
@@ -252,7 +258,7 @@ impl App {
         });
         let committed = match &turn.companion {
             Some(companion) => companion.claim(&run, changes).await?,
-            None => self.ledger.commit(namespace, &changes).await.map_err(store_fault)?,
+            None => self.commit(namespace, &changes).await.map_err(store_fault)?,
         };
         match committed {
             Ok(()) => {}
@@ -323,9 +329,9 @@ impl App {
             Reason::RunInterrupted => State::Interrupted,
             _ => State::Failed,
         };
-        let mut run = claimed.run;
+        let mut run = claimed.run.moved_to(state, now);
         run.observations.extend(observations);
-        let run = Run { state, failure: Some(fault.clone()), owner: String::new(), updated_at: now, ..run };
+        let run = Run { failure: Some(fault.clone()), owner: String::new(), ..run };
         let mut changes = Changes::new();
         changes.replace_run(&run, &claimed.token);
         if let (State::Cancelled, Some((thread, head, token))) = (state, &claimed.thread) {
@@ -360,7 +366,7 @@ impl App {
     ) -> Result<Result<(), Lost>, Fault> {
         match companion {
             Some(companion) => companion.end(end, changes).await,
-            None => self.ledger.commit(namespace, &changes).await.map_err(store_fault),
+            None => self.commit(namespace, &changes).await.map_err(store_fault),
         }
     }
 }
@@ -391,6 +397,7 @@ impl Drop for Landing {
     fn drop(&mut self) {
         // First out, then told: a caller who tries again at once must meet the record and not this flight.
         self.app.flights.leave(&self.key);
+        self.app.followed.changed(&self.key.0, &self.key.1);
         let broken = || Err(Fault::new(Reason::Internal, "the run ended by a fault of this server; the log has more"));
         self.flight.land(self.result.take().unwrap_or_else(broken));
     }
@@ -450,7 +457,8 @@ fn claimed_run(owner: &str, now: crate::domain::id::Moment, flight: &Flight, tur
     let run = match &prepared.opens {
         Some((run, _)) => {
             let again = run.state.is_retryable();
-            let run = Run { attempt: run.attempt.saturating_add(u32::from(again)), ..run.clone() };
+            let run = run.clone().moved_to(State::Running, now);
+            let run = Run { attempt: run.attempt.saturating_add(u32::from(again)), ..run };
             // A new attempt of the first step starts where its thread is now.
             if prepared.calling.is_none() { Run { from: parent, thread_id, ..run } } else { run }
         }

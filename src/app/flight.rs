@@ -1,7 +1,7 @@
 //! Runs in flight: tasks of their own, watched by the calls that wait for them. It must not know what a run does.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
@@ -9,8 +9,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::fault::{Fault, Reason};
-use crate::domain::id::{Hash, Namespace, RunId, ThreadId};
-use crate::domain::run::AttemptKind;
+use crate::domain::id::{Hash, Namespace, RunId};
+use crate::domain::run::{AttemptKind, Run};
 use crate::domain::settings::Warning;
 use crate::engine::backend::Delta;
 
@@ -47,6 +47,10 @@ pub struct Flight<T = Outcome> {
     pub run_id: RunId,
     /// Hash of the request.
     pub fingerprint: Hash,
+    /// What is known of the run before its claim.
+    queued: Option<Run>,
+    /// Which of the run's states the claim is; 0 before it.
+    claimed_as: AtomicU64,
     on_disconnect: OnDisconnect,
     watchers: AtomicUsize,
     /// Ends the run.
@@ -77,9 +81,26 @@ impl<T> Flight<T> {
         on_disconnect: OnDisconnect,
         interrupt: CancellationToken,
     ) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new(Self::make(run_id, fingerprint, None, on_disconnect, interrupt))
+    }
+
+    /// The same, of a run that is told of while it is QUEUED.
+    pub fn of(queued: Run, on_disconnect: OnDisconnect, interrupt: CancellationToken) -> Arc<Self> {
+        Arc::new(Self::make(queued.id.clone(), queued.fingerprint, Some(queued), on_disconnect, interrupt))
+    }
+
+    fn make(
+        run_id: RunId,
+        fingerprint: Hash,
+        queued: Option<Run>,
+        on_disconnect: OnDisconnect,
+        interrupt: CancellationToken,
+    ) -> Self {
+        Self {
             run_id,
             fingerprint,
+            queued,
+            claimed_as: AtomicU64::new(0),
             on_disconnect,
             watchers: AtomicUsize::new(0),
             cancel: interrupt.child_token(),
@@ -88,7 +109,12 @@ impl<T> Flight<T> {
             changed: watch::Sender::new(()),
             // The first watcher puts it off.
             until: watch::Sender::new((on_disconnect == OnDisconnect::Cancel).then(Instant::now)),
-        })
+        }
+    }
+
+    /// The run as it is before its claim, which no record has.
+    pub fn queued(&self) -> Option<Run> {
+        self.queued.clone()
     }
 
     /// When the last of its watchers stops waiting, as far as is known.
@@ -102,6 +128,17 @@ impl<T> Flight<T> {
             return super::replay::interrupted(&self.run_id);
         }
         fault
+    }
+
+    /// Tells the watchers that the run is claimed, and which of its states that is.
+    pub fn claimed(&self, sequence: u64) {
+        self.claimed_as.store(sequence, Ordering::Release);
+        self.tell(Event::Claimed);
+    }
+
+    /// Which of the run's states the claim is; 0 before it.
+    pub fn claimed_as(&self) -> u64 {
+        self.claimed_as.load(Ordering::Acquire)
     }
 
     /// Tells the watchers.
@@ -128,7 +165,12 @@ impl<T> Flight<T> {
     pub fn watch(self: &Arc<Self>, attached: bool, deadline: Option<Instant>) -> Watcher<T> {
         self.watchers.fetch_add(1, Ordering::AcqRel);
         self.until.send_modify(|until| *until = until.zip(deadline).map(|(until, deadline)| until.max(deadline)));
-        Watcher { flight: Arc::clone(self), attached, event: 0, told: None, changed: self.changed.subscribe() }
+        Watcher { reader: self.read(), attached }
+    }
+
+    /// Reads along from the start, without being waited for.
+    pub fn read(self: &Arc<Self>) -> Reader<T> {
+        Reader { flight: Arc::clone(self), event: 0, told: None, changed: self.changed.subscribe() }
     }
 }
 
@@ -165,24 +207,82 @@ fn rest(delta: &Delta, offset: usize) -> Option<Delta> {
 
 /// A call that waits for a run. When the last one is dropped the run is cancelled, unless it said otherwise.
 pub struct Watcher<T = Outcome> {
-    flight: Arc<Flight<T>>,
+    reader: Reader<T>,
     /// The run was in flight when this watcher came.
     pub attached: bool,
+}
+
+impl<T> Watcher<T> {
+    /// The run.
+    pub fn run_id(&self) -> &RunId {
+        &self.reader.flight.run_id
+    }
+
+    /// What it watches.
+    pub fn flight(&self) -> &Arc<Flight<T>> {
+        &self.reader.flight
+    }
+
+    /// The next event; absent when the run has landed and everything was told.
+    pub async fn next(&mut self) -> Option<Event> {
+        self.reader.next().await
+    }
+
+    /// What came of the run.
+    ///
+    /// # Errors
+    /// Why nothing came of it.
+    pub async fn outcome(&mut self) -> Result<Arc<T>, Fault> {
+        self.reader.outcome().await
+    }
+}
+
+/// What was told of a run before somebody came, in short.
+#[derive(Debug, Default, PartialEq)]
+pub struct SoFar {
+    /// Warnings, the attempt at work, and its pieces but for the text.
+    pub events: Vec<Event>,
+    /// The text of the attempt at work.
+    pub text: String,
+}
+
+/// Reads what a flight tells, at its own pace.
+pub struct Reader<T = Outcome> {
+    flight: Arc<Flight<T>>,
     event: usize,
     /// How many bytes of the delta at `event` were told already; absent when it was not told, which is not the same as told and empty.
     told: Option<usize>,
     changed: watch::Receiver<()>,
 }
 
-impl<T> Watcher<T> {
-    /// The run.
-    pub fn run_id(&self) -> &RunId {
-        &self.flight.run_id
-    }
-
-    /// What it watches.
+impl<T> Reader<T> {
+    /// What it reads.
     pub fn flight(&self) -> &Arc<Flight<T>> {
         &self.flight
+    }
+
+    /// Everything that was told so far, in short; [`Self::next`] goes on from there.
+    pub fn catch_up(&mut self) -> SoFar {
+        let feed = lock(&self.flight.feed);
+        let mut so_far = SoFar::default();
+        for event in &feed.events {
+            match event {
+                Event::Claimed => {}
+                Event::Attempt { .. } => {
+                    so_far.events.retain(|event| matches!(event, Event::Warning(_)));
+                    so_far.text.clear();
+                    so_far.events.push(event.clone());
+                }
+                Event::Delta(Delta::Text(text)) => so_far.text.push_str(text),
+                Event::Delta(_) | Event::Warning(_) => so_far.events.push(event.clone()),
+            }
+        }
+        // A piece at the end may still grow.
+        (self.event, self.told) = match feed.events.last() {
+            Some(Event::Delta(delta)) => (feed.events.len() - 1, Some(delta.bytes())),
+            _ => (feed.events.len(), None),
+        };
+        so_far
     }
 
     /// The next event; absent when the run has landed and everything was told.
@@ -244,16 +344,17 @@ impl<T> Watcher<T> {
 
 impl<T> Drop for Watcher<T> {
     fn drop(&mut self) {
-        let last = self.flight.watchers.fetch_sub(1, Ordering::AcqRel) == 1;
-        if last && self.flight.on_disconnect == OnDisconnect::Cancel {
-            self.flight.cancel.cancel();
+        let flight = &self.reader.flight;
+        let last = flight.watchers.fetch_sub(1, Ordering::AcqRel) == 1;
+        if last && flight.on_disconnect == OnDisconnect::Cancel {
+            flight.cancel.cancel();
         }
     }
 }
 
 type Key = (Namespace, RunId);
 
-/// Every run in flight, by its id, and the threads that are busy with one.
+/// Every run in flight, by its id.
 #[derive(Default)]
 pub struct Flights {
     state: Mutex<State>,
@@ -265,7 +366,6 @@ pub struct Flights {
 #[derive(Default)]
 struct State {
     runs: HashMap<Key, Arc<Flight>>,
-    threads: HashMap<(Namespace, ThreadId), RunId>,
     probes: usize,
 }
 
@@ -305,27 +405,6 @@ impl Flights {
         self.landed.notify_waiters();
     }
 
-    /// Makes a thread busy with a run until the guard is dropped.
-    ///
-    /// # Errors
-    /// The run that it is busy with.
-    pub fn occupy(self: &Arc<Self>, namespace: &Namespace, thread: &ThreadId, run: &RunId) -> Result<Occupied, RunId> {
-        let key = (namespace.clone(), thread.clone());
-        let mut state = lock(&self.state);
-        match state.threads.get(&key) {
-            Some(busy) => Err(busy.clone()),
-            None => {
-                state.threads.insert(key.clone(), run.clone());
-                Ok(Occupied { flights: Arc::clone(self), key })
-            }
-        }
-    }
-
-    /// The run that a thread is busy with.
-    pub fn busy_with(&self, namespace: &Namespace, thread: &ThreadId) -> Option<RunId> {
-        lock(&self.state).threads.get(&(namespace.clone(), thread.clone())).cloned()
-    }
-
     /// Counts a probe until the guard is dropped.
     pub fn probing(self: &Arc<Self>) -> Probing {
         lock(&self.state).probes += 1;
@@ -359,18 +438,6 @@ impl Flights {
             }
             landed.await;
         }
-    }
-}
-
-/// A thread that is busy with a run.
-pub struct Occupied {
-    flights: Arc<Flights>,
-    key: (Namespace, ThreadId),
-}
-
-impl Drop for Occupied {
-    fn drop(&mut self) {
-        lock(&self.flights.state).threads.remove(&self.key);
     }
 }
 
@@ -436,6 +503,34 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn whoever_comes_late_reads_what_was_said_in_short_and_goes_on_from_there() {
+        let flight = flight(OnDisconnect::Cancel);
+        let attempt = |number| Event::Attempt {
+            number,
+            kind: AttemptKind::First,
+            backend_id: "b".to_owned(),
+            model: "m".to_owned(),
+        };
+        let reasoning = Event::Delta(Delta::Reasoning("hm".to_owned()));
+        assert_eq!(flight.read().catch_up(), SoFar::default());
+        flight.claimed(3);
+        for event in [attempt(1), text("gone"), attempt(2), text("a"), reasoning.clone(), text("b")] {
+            flight.tell(event);
+        }
+        let mut late = flight.read();
+        let so_far = late.catch_up();
+        assert_eq!((so_far.events, so_far.text.as_str()), (vec![attempt(2), reasoning], "ab"));
+        flight.tell(text("c"));
+        assert_eq!((late.next().await, flight.claimed_as()), (Some(text("c")), 3));
+        drop(late);
+        assert!(!flight.cancel.is_cancelled(), "it is not waited for");
+        flight.land(Err(Fault::new(Reason::Internal, "x")));
+        let mut after = flight.read();
+        after.catch_up();
+        assert_eq!(after.next().await, None);
+    }
+
+    #[tokio::test]
     async fn the_last_watcher_that_goes_cancels_unless_the_run_said_finish() {
         let (cancel, finish) = (flight(OnDisconnect::Cancel), flight(OnDisconnect::Finish));
         let (first, second) = (cancel.watch(false, None), cancel.watch(true, None));
@@ -445,16 +540,6 @@ mod tests {
         assert!(cancel.cancel.is_cancelled());
         drop(finish.watch(false, None));
         assert!(!finish.cancel.is_cancelled());
-    }
-
-    #[test]
-    fn a_thread_is_busy_with_one_run_at_a_time() {
-        let flights: Arc<Flights> = Arc::default();
-        let (namespace, thread) = (Namespace::new("n"), ThreadId::new("t"));
-        let first = flights.occupy(&namespace, &thread, &RunId::new("a")).map_err(|_| ()).unwrap();
-        assert_eq!(flights.occupy(&namespace, &thread, &RunId::new("b")).err(), Some(RunId::new("a")));
-        drop(first);
-        assert!(flights.occupy(&namespace, &thread, &RunId::new("b")).is_ok());
     }
 
     #[tokio::test]

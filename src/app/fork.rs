@@ -135,7 +135,7 @@ impl App {
 
     async fn commit_fork(&self, namespace: &Namespace, changes: &Changes) -> Result<(), Fault> {
         use crate::store::ledger::Lost;
-        match self.ledger.commit(namespace, changes).await.map_err(store_fault)? {
+        match self.commit(namespace, changes).await.map_err(store_fault)? {
             Ok(()) => Ok(()),
             Err(Lost::ThreadExists(id)) => Err(super::thread::exists(&id)),
             Err(Lost::RequestExists(id)) => {

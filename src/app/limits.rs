@@ -12,6 +12,8 @@ pub struct Limits {
     pub max_history_bytes: usize,
     /// Runs at work or queued at once, over all namespaces.
     pub max_runs: usize,
+    /// Runs that wait for another one on the same thread.
+    pub max_queued_per_thread: usize,
     /// Results of uncaptured runs that are kept in memory for repeated calls.
     pub max_remembered_results: usize,
     /// Bytes of messages in those results, all together.
@@ -44,6 +46,7 @@ impl Default for Limits {
             max_history_exchanges: 100_000,
             max_history_bytes: 64 * 1024 * 1024,
             max_runs: 10_000,
+            max_queued_per_thread: 64,
             max_remembered_results: 256,
             max_remembered_bytes: 32 * 1024 * 1024,
             // Under the 4 MiB that gRPC clients take by default.

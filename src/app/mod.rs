@@ -17,10 +17,12 @@ use crate::store::ledger::Ledger;
 use crate::store::{self, Health};
 
 pub mod base;
+mod busy;
 pub mod coordination;
 pub mod drift;
 pub mod execution;
 pub mod flight;
+mod followed;
 pub mod fork;
 pub mod inspect;
 pub mod limits;
@@ -64,6 +66,8 @@ pub struct App {
     /// Names this process in the runs that it has claimed: a run that is RUNNING under another name was interrupted.
     owner: String,
     flights: Arc<Flights>,
+    threads: Arc<busy::Threads>,
+    followed: Arc<followed::Followed>,
     remembered: replay::Cache,
     coordinations: coordination::Lives,
     draining: AtomicBool,
@@ -92,6 +96,8 @@ impl App {
             limits,
             owner,
             flights: Arc::default(),
+            threads: Arc::default(),
+            followed: Arc::default(),
             remembered,
             coordinations: coordination::Lives::default(),
             draining: AtomicBool::new(false),
@@ -150,8 +156,7 @@ impl App {
 
     fn accept_work(&self) -> Result<(), Fault> {
         if self.is_draining() {
-            let message = "the server is shutting down: call again in a moment, with the same run id";
-            return Err(Fault::new(Reason::ShuttingDown, message).retry_after(1_000));
+            return Err(shutting_down());
         }
         if let Health::ReadOnly(why) = self.health() {
             return Err(store_fault(store::Error::ReadOnly(why)));
@@ -174,6 +179,12 @@ impl App {
     fn new_call_id(&self) -> CallId {
         CallId::new(format!("call_{}", self.ids.uuid().simple()))
     }
+}
+
+/// The server takes no work any more.
+fn shutting_down() -> Fault {
+    let message = "the server is shutting down: call again in a moment, with the same run id";
+    Fault::new(Reason::ShuttingDown, message).retry_after(1_000)
 }
 
 /// A store's error as the caller is told it.

@@ -182,7 +182,7 @@ impl App {
         let matched = known.matched.len();
         let at = moved.as_ref().map_or("", |(thread, _, _)| thread.id.as_str());
         self.remember(&mut changes, repeat, "record", &format!("{matched} {at}\n{}", ids.join("\n")));
-        match self.ledger.commit(namespace, &changes).await.map_err(store_fault)? {
+        match self.commit(namespace, &changes).await.map_err(store_fault)? {
             Ok(()) => {}
             Err(lost) => return self.lost(namespace, transcript, lost).await,
         }
@@ -251,7 +251,7 @@ impl App {
     async fn thread_to_move(&self, namespace: &Namespace, at: &ThreadRef) -> Result<(Thread, Head, Token), Fault> {
         let (thread, head, token) = self.read_thread(namespace, &at.id).await?;
         // In this order: a run that claims the thread after it was read moves what was read.
-        if let Some(busy) = self.flights.busy_with(namespace, &at.id) {
+        if let Some(busy) = self.threads.busy_with(namespace, &at.id) {
             let message =
                 format!("thread `{}` is busy with run `{busy}`: wait for it, or record without the thread", at.id);
             return Err(Fault::new(Reason::ThreadBusy, message).with("thread_id", &at.id).with("active_run_id", busy));

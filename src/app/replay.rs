@@ -93,7 +93,8 @@ impl App {
             return run;
         }
         let failure = interrupted(&run.id);
-        Run { state: State::Interrupted, failure: Some(failure), ..run }
+        let left_at = run.updated_at;
+        Run { failure: Some(failure), ..run.moved_to(State::Interrupted, left_at) }
     }
 
     /// What a run on record brought, at one of its exchanges or its last.

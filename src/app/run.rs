@@ -10,7 +10,12 @@ use crate::domain::thread::Head;
 use crate::store::ledger::{Changes, Token};
 
 use super::execution::cancelled;
+use super::turn::Turn;
 use super::{App, Caller, store_fault};
+
+mod watch;
+
+pub use watch::{Observer, Seen};
 
 /// A run with the exchange whose calls it waits for.
 #[derive(Clone)]
@@ -53,20 +58,30 @@ impl App {
         let flight = self.flights.find(&caller.namespace, id);
         match (self.ledger.run(&caller.namespace, id).await.map_err(store_fault)?, flight) {
             (Some((run, _)), _) => self.run_state(&caller.namespace, run).await,
-            (None, Some(flight)) => {
-                Ok(RunState { run: self.queued(&flight.run_id, flight.fingerprint), pending: None })
-            }
-            (None, None) => Err(Fault::not_found(Reason::RunNotFound, "run", id.as_str())),
+            (None, flight) => match flight.and_then(|flight| flight.queued()) {
+                Some(run) => Ok(RunState { run, pending: None }),
+                None => Err(Fault::not_found(Reason::RunNotFound, "run", id.as_str())),
+            },
         }
     }
 
     /// A run that is not claimed yet: in memory only.
-    fn queued(&self, id: &RunId, fingerprint: crate::domain::id::Hash) -> Run {
-        Run::new(id.clone(), State::Queued, fingerprint, self.clock.now())
+    pub(super) fn queued(&self, id: &RunId, turn: &Turn) -> Run {
+        Run {
+            captured: turn.capture,
+            thread_id: turn.base.thread_id().cloned(),
+            labels: turn.labels.clone(),
+            ..Run::new(id.clone(), State::Queued, turn.fingerprint, self.clock.now())
+        }
     }
 
     async fn run_state(&self, namespace: &Namespace, run: Run) -> Result<RunState, Fault> {
         let run = self.current(namespace, run).await?;
+        self.with_pending(namespace, run).await
+    }
+
+    /// A run with the exchange that it waits for, or waited for when it was in the state that this says.
+    async fn with_pending(&self, namespace: &Namespace, run: Run) -> Result<RunState, Fault> {
         let pending = match (run.state, run.exchange) {
             (State::PendingTools, Some(id)) => Some(self.parent(namespace, id).await?.exchange),
             _ => None,
@@ -122,14 +137,14 @@ impl App {
                 // It was quicker, and waits for results now.
                 Some((run, _)) if run.state == State::PendingTools => Box::pin(self.cancel_run(caller, id)).await,
                 Some((run, _)) => self.run_state(namespace, run).await,
-                None => Ok(RunState {
-                    run: Run {
-                        state: State::Cancelled,
-                        failure: Some(cancelled(id)),
-                        ..self.queued(id, flight.fingerprint)
-                    },
-                    pending: None,
-                }),
+                // It was not claimed yet, so its id is free again.
+                None => match flight.queued() {
+                    Some(run) => Ok(RunState {
+                        run: Run { state: State::Cancelled, failure: Some(cancelled(id)), ..run },
+                        pending: None,
+                    }),
+                    None => Err(Fault::not_found(Reason::RunNotFound, "run", id.as_str())),
+                },
             };
         }
         let Some((run, token)) = self.ledger.run(namespace, id).await.map_err(store_fault)? else {
@@ -141,7 +156,7 @@ impl App {
         self.accept_work()?;
         let mut changes = Changes::new();
         let run = self.cancel_on_record(namespace, run, &token, &mut changes).await?;
-        match self.ledger.commit(namespace, &changes).await.map_err(store_fault)? {
+        match self.commit(namespace, &changes).await.map_err(store_fault)? {
             Ok(()) => Ok(RunState { run, pending: None }),
             // Its results came at the same moment: it is at work again, or over.
             Err(_) => Box::pin(self.get_run(caller, id)).await,
@@ -158,7 +173,7 @@ impl App {
     ) -> Result<Run, Fault> {
         let now = self.clock.now();
         let failure = Some(cancelled(&run.id));
-        let run = Run { state: State::Cancelled, failure, owner: String::new(), updated_at: now, ..run };
+        let run = Run { failure, owner: String::new(), ..run.moved_to(State::Cancelled, now) };
         changes.replace_run(&run, token);
         if let Some(thread) = &run.thread_id
             && let Some((head, token)) = self.ledger.head(namespace, thread).await.map_err(store_fault)?

@@ -241,7 +241,7 @@ impl App {
             return Ok(());
         }
         self.accept_work()?;
-        if let Some(busy) = self.flights.busy_with(namespace, id) {
+        if let Some(busy) = self.threads.busy_with(namespace, id) {
             let message = format!("run `{busy}` is at work on thread `{id}`: cancel it first, or wait for it");
             return Err(Fault::new(Reason::ThreadBusy, message).with("thread_id", id).with("active_run_id", busy));
         }
@@ -273,7 +273,7 @@ impl App {
     }
 
     async fn commit_thread(&self, namespace: &Namespace, changes: &Changes) -> Result<(), Fault> {
-        match self.ledger.commit(namespace, changes).await.map_err(store_fault)? {
+        match self.commit(namespace, changes).await.map_err(store_fault)? {
             Ok(()) => Ok(()),
             Err(Lost::ThreadExists(id)) => Err(exists(&id)),
             Err(Lost::ThreadChanged(id) | Lost::HeadMoved(id)) => Err(changed(&id, "")),

@@ -127,6 +127,26 @@ pub enum Base {
     Fork(Box<ForkBase>),
 }
 
+impl Base {
+    /// The thread that it names, or makes under this id.
+    pub fn thread_id(&self) -> Option<&ThreadId> {
+        match self {
+            Self::NewThread(new) => new.id.as_ref(),
+            Self::EmptyThread(at) | Self::Thread(at) => Some(&at.id),
+            Self::Fork(fork) => Some(&fork.thread.id),
+            Self::Root | Self::Exchange(_) | Self::Over(_) | Self::Uncaptured(_) => None,
+        }
+    }
+
+    /// What to do when another run is at work on its thread.
+    pub fn on_busy(&self) -> OnBusy {
+        match self {
+            Self::EmptyThread(at) | Self::Thread(at) => at.on_busy,
+            _ => OnBusy::default(),
+        }
+    }
+}
+
 /// A thread to go on from.
 #[derive(Clone, Debug)]
 pub struct ThreadRef {

@@ -188,6 +188,29 @@ pub struct Run {
     pub created_at: Moment,
     /// When it last changed.
     pub updated_at: Moment,
+    /// The states that it was in before this one, the first one first.
+    pub past: Vec<Past>,
+}
+
+/// A state that a run was in, with what was so while it was in it. What is not here is as the run has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Past {
+    /// The state.
+    pub state: State,
+    /// When the run last changed in it.
+    pub updated_at: Moment,
+    /// Which attempt it belonged to.
+    pub attempt: u32,
+    /// The last exchange.
+    pub exchange: Option<ExchangeId>,
+    /// How many exchanges there were.
+    pub exchange_count: u32,
+    /// How many calls to a provider were on record.
+    pub observations: u32,
+    /// Why it was such a state.
+    pub failure: Option<Fault>,
+    /// Why the model had stopped.
+    pub stop_reason: Option<StopReason>,
 }
 
 /// One step of a run that went on with tool results.
@@ -230,7 +253,51 @@ impl Run {
             labels: BTreeMap::new(),
             created_at: now,
             updated_at: now,
+            past: Vec::new(),
         }
+    }
+
+    /// The run in its next state; the one that it is in becomes part of its past.
+    #[must_use]
+    pub fn moved_to(mut self, state: State, now: Moment) -> Self {
+        self.past.push(Past {
+            state: self.state,
+            updated_at: self.updated_at,
+            attempt: self.attempt,
+            exchange: self.exchange,
+            exchange_count: self.exchange_count,
+            observations: u32::try_from(self.observations.len()).unwrap_or(u32::MAX),
+            failure: self.failure.clone(),
+            stop_reason: self.stop_reason,
+        });
+        Self { state, updated_at: now, ..self }
+    }
+
+    /// Which of its states it is in, counted from 1. The number of a state is the same for ever.
+    pub fn sequence(&self) -> u64 {
+        u64::try_from(self.past.len()).unwrap_or(u64::MAX).saturating_add(1)
+    }
+
+    /// The run as it was in one of its states; absent when it never had so many.
+    pub fn as_of(&self, sequence: u64) -> Option<Self> {
+        let index = usize::try_from(sequence.checked_sub(1)?).ok()?;
+        if index == self.past.len() {
+            return Some(self.clone());
+        }
+        let past = self.past.get(index)?.clone();
+        let observations = usize::try_from(past.observations).unwrap_or(usize::MAX);
+        Some(Self {
+            state: past.state,
+            updated_at: past.updated_at,
+            attempt: past.attempt,
+            exchange: past.exchange,
+            exchange_count: past.exchange_count,
+            observations: self.observations.iter().take(observations).cloned().collect(),
+            failure: past.failure,
+            stop_reason: past.stop_reason,
+            past: self.past.iter().take(index).cloned().collect(),
+            ..self.clone()
+        })
     }
 
     /// What the run consumed, each call counted once (rule 14). A recorded call of which nobody told the usage is one that is not known.
@@ -240,5 +307,24 @@ impl Run {
         let unknown = Usage::default();
         let untold = (calls > self.observations.len()).then_some(&unknown);
         Usage::sum(known.chain(untold))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::fault::Reason;
+
+    #[test]
+    fn each_state_keeps_its_number_and_what_was_so_in_it() {
+        let failure = Fault::new(Reason::RunCancelled, "m");
+        let first = Run::new(RunId::new("r"), State::Running, Hash::of(b""), Moment(1));
+        let failed = Run { failure: Some(failure), ..first.clone().moved_to(State::Failed, Moment(2)) };
+        let again = Run { failure: None, attempt: 2, ..failed.clone().moved_to(State::Running, Moment(3)) };
+        let done = Run { exchange_count: 1, ..again.clone().moved_to(State::Completed, Moment(4)) };
+        for (number, state) in (1..).zip([&first, &failed, &again, &done]) {
+            assert_eq!((state.sequence(), done.as_of(number).as_ref()), (number, Some(state)));
+        }
+        assert_eq!((done.as_of(0), done.as_of(5)), (None, None));
     }
 }

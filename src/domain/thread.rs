@@ -93,6 +93,10 @@ pub enum OnBusy {
     /// Refuse.
     #[default]
     Reject,
+    /// Wait for it, after those that wait already.
+    Enqueue,
+    /// Cancel it, and go on before those that wait.
+    Interrupt,
     /// Fork at the head and run there.
     Fork,
 }

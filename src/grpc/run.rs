@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use futures::stream::BoxStream;
 use tonic::{Request, Response, Status};
 
 use super::call::{Call, read_id};
 use super::convert::run;
 use super::page::{Query, Sizes};
 use super::pb::run_service_server::RunService;
-use super::unimplemented::{NoStream, refuse};
-use super::{outcome, pb};
+use super::status::response;
+use super::{outcome, pb, watch};
 use crate::app::App;
 use crate::domain::fault::Fault;
 use crate::domain::id::RunId;
@@ -46,7 +47,7 @@ impl Runs {
 
 #[tonic::async_trait]
 impl RunService for Runs {
-    type WatchStream = NoStream<pb::WatchResponse>;
+    type WatchStream = BoxStream<'static, Result<pb::WatchResponse, Status>>;
 
     async fn get(
         &self,
@@ -83,6 +84,15 @@ impl RunService for Runs {
     }
 
     async fn watch(&self, request: Request<pb::WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        Err(refuse("RunService.Watch", request.extensions()))
+        let call = Call::of(&request)?;
+        let request = request.into_inner();
+        // Looked for before the answer begins, so that an unknown run is an error of the call.
+        let opened = call.until_deadline(async {
+            let id = read_id(&request.run_id, "run_id")?;
+            self.app.watch_run(&call.caller, &id, request.after_sequence).await
+        });
+        let observer = opened.await.map_err(|fault| call.status(&fault))?;
+        let (request_id, run_id) = (call.request_id.clone(), observer.run_id().clone());
+        Ok(response(watch::observed(observer, call), request_id.as_ref(), Some(&run_id)))
     }
 }

@@ -17,7 +17,6 @@ mod tests;
 pub const RPCS: &[&str] = &[
     "ExchangeService.Prepare",
     "ExchangeService.Explain",
-    "RunService.Watch",
     "ThreadService.Restore",
     "ThreadService.ListMoves",
     "AdminService.Stats",
@@ -39,10 +38,6 @@ pub const RPCS: &[&str] = &[
 pub const HISTORY_VIEW: &str = "history_view";
 /// Executing what was prepared.
 pub const PREPARED: &str = "prepared";
-/// Waiting for the run that is at work on a thread.
-pub const ON_BUSY_ENQUEUE: &str = "on_busy.ENQUEUE";
-/// Cancelling the run that is at work on a thread.
-pub const ON_BUSY_INTERRUPT: &str = "on_busy.INTERRUPT";
 /// Verifying a part of the graph.
 pub const VERIFY_SCOPE: &str = "verify.scope";
 
@@ -52,8 +47,7 @@ pub const SCOPE_SUBTREE: &str = "scope.subtree";
 pub const SCOPE_THREAD_TREE: &str = "scope.thread_tree";
 
 /// Fields and values of enums.
-pub const FIELDS: &[&str] =
-    &[HISTORY_VIEW, PREPARED, ON_BUSY_ENQUEUE, ON_BUSY_INTERRUPT, VERIFY_SCOPE, SCOPE_SUBTREE, SCOPE_THREAD_TREE];
+pub const FIELDS: &[&str] = &[HISTORY_VIEW, PREPARED, VERIFY_SCOPE, SCOPE_SUBTREE, SCOPE_THREAD_TREE];
 
 /// Reasons of errors that nothing produces yet.
 pub const REASONS: &[&str] = &[

@@ -1,4 +1,4 @@
-//! Watching runs and probes from a stream: what happens on the way, then exactly one end. It must not know which RPC it is for.
+//! Watching runs and probes from a stream: what happens on the way, then exactly one end. It must not know which execution it is for.
 
 use std::sync::Arc;
 
@@ -7,8 +7,9 @@ use tonic::Status;
 
 use super::call::Call;
 use super::convert::progress;
-use super::pb;
+use super::{outcome, pb};
 use crate::app::flight::{Event, Watcher};
+use crate::app::run::{Observer, Seen};
 use crate::domain::fault::Fault;
 use crate::domain::id::RunId;
 
@@ -63,6 +64,27 @@ pub(super) fn stream<T: Send + Sync + 'static, R: Send + 'static>(
             }
         }
     }))
+}
+
+/// What an observer of a run is told, as a stream that ends when the run is over. Dropping it does nothing to the run.
+pub(super) fn observed(observer: Observer, call: Call) -> BoxStream<'static, Result<pb::WatchResponse, Status>> {
+    Box::pin(futures::stream::unfold(Some((observer, call)), |state| async move {
+        let (mut observer, call) = state?;
+        match call.until_deadline(async { observer.next().await.transpose() }).await {
+            Ok(seen) => Some((Ok(seen_to_pb(seen?, observer.run_id())), Some((observer, call)))),
+            Err(fault) => Some((Err(call.status(&of_run(fault, observer.run_id()))), None)),
+        }
+    }))
+}
+
+fn seen_to_pb(seen: Seen, run_id: &RunId) -> pb::WatchResponse {
+    use pb::watch_response::Event as Told;
+    let (sequence, event) = match seen {
+        Seen::State(sequence, state) => (sequence, Told::Run(outcome::run(*state))),
+        Seen::TextSoFar(text) => (0, Told::TextSoFar(pb::TextSoFar { text })),
+        Seen::Progress(event) => (0, Told::Progress(progress_of(event, run_id))),
+    };
+    pb::WatchResponse { sequence, event: Some(event) }
 }
 
 fn progress_of(event: Event, run_id: &RunId) -> pb::Progress {

@@ -193,12 +193,14 @@ async fn unknown_numbers_and_choices_that_are_not_made() {
     let assistant = client.r#continue(ask::after(&first, assistant)).await.unwrap_err();
     refused::is(&assistant, Code::InvalidArgument, Reason::InvalidFields);
     // Choices that this server does not have for a thread without exchanges, or for what is only recorded, are refused, not ignored.
-    let point = pb::ThreadPoint { on_busy: pb::OnBusy::Fork.into(), ..ask::on("t") };
-    let recorded = pb::RecordRequest {
-        thread: Some(pb::record_request::Thread::ExistingThread(point)),
-        ..ask::record(vec![ask::user("q"), ask::assistant("a")])
-    };
-    assert_eq!(refused::fields(&client.record(recorded).await.unwrap_err()), ["existing_thread.on_busy"]);
+    let point = |on_busy: pb::OnBusy| pb::ThreadPoint { on_busy: on_busy.into(), ..ask::on("t") };
+    for on_busy in [pb::OnBusy::Enqueue, pb::OnBusy::Interrupt, pb::OnBusy::Fork] {
+        let recorded = pb::RecordRequest {
+            thread: Some(pb::record_request::Thread::ExistingThread(point(on_busy))),
+            ..ask::record(vec![ask::user("q"), ask::assistant("a")])
+        };
+        assert_eq!(refused::fields(&client.record(recorded).await.unwrap_err()), ["existing_thread.on_busy"]);
+    }
 }
 
 /// What a request may have at most, told with the limit before any work; larger than the wire takes, it is not even read (B137).

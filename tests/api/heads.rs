@@ -62,9 +62,6 @@ async fn a_busy_thread_refuses_or_forks() {
     let slow = slow.await.unwrap().unwrap().into_inner().exchange.unwrap();
     let now = thread(&server, "t").await;
     assert_eq!((now.head_exchange_id, now.active_run_id.as_str()), (slow.exchange_id, ""));
-    let enqueue = pb::ThreadPoint { on_busy: pb::OnBusy::Enqueue.into(), ..ask::on("t") };
-    let refused = client.r#continue(ask::on_thread(enqueue, ask::text("5"))).await.unwrap_err();
-    refused::is(&refused, Code::Unimplemented, Reason::NotImplemented);
 }
 
 /// Rule 5, S3-14, S3x-9, B078: a fork shares the prefix, and what follows on one side is not seen on the other.

@@ -14,6 +14,7 @@ mod support;
 
 pub(crate) use support::{look, raw, stub};
 
+mod busy;
 mod capture;
 mod catalog;
 mod coordinate;
@@ -34,3 +35,4 @@ mod threads;
 mod tool_audit;
 mod tools;
 mod unimplemented;
+mod watch;

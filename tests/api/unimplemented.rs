@@ -49,9 +49,6 @@ async fn every_field_that_is_not_honoured_is_refused() {
     let view = pb::HistoryView { view: Some(pb::history_view::View::LastTurns(pb::LastTurns { turns: 1 })) };
     let viewed = pb::ExecutionRequest { history_view: Some(view), ..ask::text("x") };
     let prepared = || pb::PreparedExecution { prepared_id: "p".into(), run_id: String::new() };
-    let busy = |on_busy: pb::OnBusy| {
-        ask::on_thread(pb::ThreadPoint { on_busy: on_busy.into(), ..ask::on("t") }, ask::text("x"))
-    };
     let run = |execution| pb::RunRequest { execution: Some(execution), ..Default::default() };
     let capture =
         pb::CaptureRequest { execution: Some(pb::capture_request::Execution::Prepared(prepared())), thread: None };
@@ -73,8 +70,6 @@ async fn every_field_that_is_not_honoured_is_refused() {
         (client.run(run(pb::run_request::Execution::Request(viewed))).await.unwrap_err(), unimplemented::HISTORY_VIEW),
         (client.run(run(pb::run_request::Execution::Prepared(prepared()))).await.unwrap_err(), unimplemented::PREPARED),
         (client.capture(capture).await.unwrap_err(), unimplemented::PREPARED),
-        (client.r#continue(busy(pb::OnBusy::Enqueue)).await.unwrap_err(), unimplemented::ON_BUSY_ENQUEUE),
-        (client.r#continue(busy(pb::OnBusy::Interrupt)).await.unwrap_err(), unimplemented::ON_BUSY_INTERRUPT),
         (server.admin().verify(scope).await.unwrap_err(), unimplemented::VERIFY_SCOPE),
         (drifts_in(Scope::Subtree(pb::SubtreeScope::default())).await, unimplemented::SCOPE_SUBTREE),
         (drifts_in(Scope::ThreadTree(pb::ThreadTreeScope::default())).await, unimplemented::SCOPE_THREAD_TREE),

@@ -328,7 +328,7 @@ impl App {
         match self.ledger.run(&live.namespace, &run_id).await.map_err(store_fault)? {
             Some((run, token)) => {
                 let failure = Some(fault.clone());
-                changes.replace_run(&Run { state: RunState::Failed, failure, updated_at: at, ..run }, &token);
+                changes.replace_run(&Run { failure, ..run.moved_to(RunState::Failed, at) }, &token);
             }
             None => {
                 let run = Run {

@@ -94,7 +94,7 @@ impl App {
         }
         let token = changes.create_coordination(&step.after);
         changes.journal(&live.id, 1, &step.frames);
-        match self.ledger.commit(&live.namespace, &changes).await.map_err(store_fault)? {
+        match self.commit(&live.namespace, &changes).await.map_err(store_fault)? {
             Ok(()) => {
                 *record = Some((step.after.clone(), Some(token)));
                 live.kept(&step.after, step.frames, None);
@@ -170,7 +170,7 @@ impl App {
             if !frames.is_empty() {
                 with.journal(&live.id, before.last_sequence.saturating_add(1), &frames);
             }
-            match self.ledger.commit(&live.namespace, &with).await {
+            match self.commit(&live.namespace, &with).await {
                 Ok(Ok(())) => {
                     *record = Some((after.clone(), Some(new)));
                     live.kept(&after, frames, bodies);

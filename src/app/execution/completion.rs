@@ -125,14 +125,14 @@ impl App {
         finished: Finished,
         now: Moment,
     ) -> Result<Outcome, Fault> {
-        let mut run = claimed.run;
+        // Nobody can send results to what is not kept, so tool calls end it like any other answer.
+        let mut run = claimed.run.moved_to(State::Completed, now);
         run.observations.extend(finished.observations.iter().cloned());
         let stop_reason = Some(finished.answer.stop_reason);
-        // Nobody can send results to what is not kept, so tool calls end it like any other answer.
-        let run = Run { state: State::Completed, stop_reason, owner: String::new(), updated_at: now, ..run };
+        let run = Run { stop_reason, owner: String::new(), ..run };
         let mut changes = Changes::new();
         changes.replace_run(&run, &claimed.token);
-        if self.ledger.commit(namespace, &changes).await.map_err(store_fault)?.is_err() {
+        if self.commit(namespace, &changes).await.map_err(store_fault)?.is_err() {
             return Err(changed_meanwhile());
         }
         let answer = finished.into_uncaptured();
@@ -212,11 +212,7 @@ impl Finished {
 }
 
 /// The run with its new exchange.
-pub(super) fn completed_run(mut run: Run, exchange: &Exchange, finished: &Finished, now: Moment) -> Run {
-    run.observations.extend(finished.observations.iter().cloned());
-    if let Some(step) = run.steps.iter_mut().find(|step| Some(step.calling) == finished.calling) {
-        step.exchange = Some(exchange.id);
-    }
+pub(super) fn completed_run(run: Run, exchange: &Exchange, finished: &Finished, now: Moment) -> Run {
     let pending = exchange.is_pending();
     let ends_with_calls = finished.turn.companion.as_ref().is_some_and(|companion| companion.ends_with_calls());
     let (state, stop_reason) = match (pending, ends_with_calls) {
@@ -224,13 +220,16 @@ pub(super) fn completed_run(mut run: Run, exchange: &Exchange, finished: &Finish
         (true, true) => (State::Completed, StopReason::ToolRoundLimit),
         (false, _) => (State::Completed, exchange.stop_reason),
     };
+    let mut run = run.moved_to(state, now);
+    run.observations.extend(finished.observations.iter().cloned());
+    if let Some(step) = run.steps.iter_mut().find(|step| Some(step.calling) == finished.calling) {
+        step.exchange = Some(exchange.id);
+    }
     Run {
-        state,
         exchange: Some(exchange.id),
         exchange_count: run.exchange_count.saturating_add(1),
         stop_reason: Some(stop_reason),
         owner: String::new(),
-        updated_at: now,
         ..run
     }
 }

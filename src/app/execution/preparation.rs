@@ -1,6 +1,7 @@
 //! Everything that can be decided about a turn before its claim, so that what is refused leaves its id free. It must not write.
 
 use crate::app::base::{Parent, Start, StartThread, head_moved, unanswered};
+use crate::app::busy::Asks;
 use crate::app::turn::{Base, Input, Turn};
 use crate::app::{App, Caller, drift, join, store_fault};
 use crate::domain::drift::Drift;
@@ -93,18 +94,18 @@ impl App {
         &self,
         caller: &Caller,
         turn: &Turn,
-        run_id: &RunId,
+        asks: &mut Asks<'_>,
         opens: Option<(Run, Token)>,
         calling: Option<ExchangeId>,
     ) -> Result<Prepared, Fault> {
         let namespace = &caller.namespace;
         let start = match calling {
             Some(calling) => {
-                self.start_step(namespace, turn, run_id, calling, opens.as_ref().map(|(run, _)| run)).await?
+                self.start_step(namespace, turn, asks, calling, opens.as_ref().map(|(run, _)| run)).await?
             }
-            None => match self.start_again(namespace, turn, run_id, opens.as_ref().map(|(run, _)| run)).await? {
+            None => match self.start_again(namespace, turn, asks, opens.as_ref().map(|(run, _)| run)).await? {
                 Some(start) => start,
-                None => self.resolve_base(namespace, turn, run_id).await?,
+                None => self.resolve_base(namespace, turn, asks).await?,
             },
         };
         let mut plan = self.plan(namespace, turn, &start).await?;
@@ -154,7 +155,7 @@ impl App {
         &self,
         namespace: &Namespace,
         turn: &Turn,
-        run_id: &RunId,
+        asks: &mut Asks<'_>,
         opened: Option<&Run>,
     ) -> Result<Option<Start>, Fault> {
         let Some((run, id)) = opened.and_then(|run| Some((run, run.thread_id.as_ref()?))) else {
@@ -164,7 +165,7 @@ impl App {
         if names_it || self.ledger.thread(namespace, id).await.map_err(store_fault)?.is_none() {
             return Ok(None);
         }
-        let occupied = self.occupy(namespace, id, run_id)?;
+        let occupied = self.take_thread(namespace, id, asks).await?;
         let (thread, head, token) = self.read_thread(namespace, id).await?;
         let expected = run.from.map_or(Expected::Empty, Expected::Exchange);
         if !expected.holds(head.exchange) {
@@ -187,7 +188,7 @@ impl App {
         &self,
         namespace: &Namespace,
         turn: &Turn,
-        run_id: &RunId,
+        asks: &mut Asks<'_>,
         calling: ExchangeId,
         run: Option<&Run>,
     ) -> Result<Start, Fault> {
@@ -197,10 +198,7 @@ impl App {
             // A thread that was removed takes no run with it.
             && self.ledger.thread(namespace, id).await.map_err(store_fault)?.is_some()
         {
-            start.occupied = Some(self.flights.occupy(namespace, id, run_id).map_err(|busy| {
-                let message = format!("thread `{id}` is busy with run `{busy}`: wait for it, or cancel it");
-                Fault::new(Reason::ThreadBusy, message).with("thread_id", id).with("active_run_id", busy)
-            })?);
+            start.occupied = Some(self.take_thread(namespace, id, asks).await?);
             let (thread, head, token) = self.read_thread(namespace, id).await?;
             if let Base::Thread(at) = &turn.base
                 && !at.expected.holds(head.exchange)
@@ -208,7 +206,7 @@ impl App {
                 return Err(head_moved(id, at.expected, &head));
             }
             // A newer run may have gone on from the head since; then the thread is no longer this run's to move.
-            if head.active_run.as_ref() == Some(run_id) {
+            if head.active_run.as_ref() == Some(&asks.flight.run_id) {
                 start.thread = Some(StartThread::Move(thread, head, token));
             }
         }

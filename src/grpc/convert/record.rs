@@ -94,8 +94,9 @@ pub fn record_from_pb(request: pb::RecordRequest) -> Result<Record, Fault> {
             Some(Thread::ExistingThread(point)) => {
                 let at = at.field("existing_thread");
                 let point = thread::point_from_pb(point, &at, problems);
-                if point.as_ref().is_some_and(|point| point.on_busy == OnBusy::Fork) {
-                    problems.add(&at.field("on_busy"), "cannot be to fork: record onto a `new_thread` instead");
+                let on_busy = point.as_ref().map_or(OnBusy::Reject, |point| point.on_busy);
+                if let Some(message) = busy_otherwise(on_busy) {
+                    problems.add(&at.field("on_busy"), message);
                 }
                 if point.as_ref().is_some_and(|point| point.unanswered == Unanswered::Interrupt) {
                     let message =
@@ -119,6 +120,16 @@ pub fn record_from_pb(request: pb::RecordRequest) -> Result<Record, Fault> {
             labels: labels?,
         })
     })
+}
+
+/// Why a Record cannot have what it asks for where a run is at work: the transcript goes on from the head that its caller saw.
+fn busy_otherwise(on_busy: OnBusy) -> Option<&'static str> {
+    match on_busy {
+        OnBusy::Reject => None,
+        OnBusy::Fork => Some("cannot be to fork: record onto a `new_thread` instead"),
+        OnBusy::Enqueue => Some("cannot be to wait: what comes moves the head, so look at it and record after it"),
+        OnBusy::Interrupt => Some("cannot be to interrupt: cancel the run with RunService.Cancel, then record"),
+    }
 }
 
 fn all_facts(

@@ -204,6 +204,7 @@ pub(crate) mod tests {
             labels: BTreeMap::new(),
             created_at: Moment(1_000),
             updated_at: Moment(2_000),
+            past: Vec::new(),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::domain::message::ToolCall;
 use crate::domain::run::StopReason;
 use crate::domain::settings::ThreadDefaults;
 use crate::domain::thread::{Expected, Head, NewThread, OnBusy, Thread, Unanswered, etag};
-use crate::grpc::{pb, unimplemented};
+use crate::grpc::pb;
 
 #[cfg(test)]
 mod tests;
@@ -102,16 +102,11 @@ fn on_busy_from_pb(number: i32, at: &Path<'_>, problems: &mut Problems) -> Optio
     match pb::OnBusy::try_from(number) {
         Ok(pb::OnBusy::Unspecified | pb::OnBusy::Reject) => Some(OnBusy::Reject),
         Ok(pb::OnBusy::Fork) => Some(OnBusy::Fork),
-        Ok(pb::OnBusy::Enqueue) => {
-            problems.not_implemented(at, unimplemented::ON_BUSY_ENQUEUE);
-            None
-        }
-        Ok(pb::OnBusy::Interrupt) => {
-            problems.not_implemented(at, unimplemented::ON_BUSY_INTERRUPT);
-            None
-        }
+        Ok(pb::OnBusy::Enqueue) => Some(OnBusy::Enqueue),
+        Ok(pb::OnBusy::Interrupt) => Some(OnBusy::Interrupt),
         Err(_) => {
-            problems.add(at, format!("has the unknown value {number}: use ON_BUSY_REJECT, ON_BUSY_FORK or nothing"));
+            let words = "ON_BUSY_REJECT, ON_BUSY_ENQUEUE, ON_BUSY_INTERRUPT, ON_BUSY_FORK or nothing";
+            problems.add(at, format!("has the unknown value {number}: use {words}"));
             None
         }
     }

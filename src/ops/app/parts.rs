@@ -155,6 +155,7 @@ pub(super) fn limits(server: &ServerConfig, limits: &Limits) -> Vec<(&'static st
         ("max_remembered_results", size(limits.max_remembered_results), "count"),
         ("max_remembered_bytes", size(limits.max_remembered_bytes), "bytes"),
         ("max_page_bytes", size(limits.max_page_bytes), "bytes"),
+        ("max_queued_per_thread", size(limits.max_queued_per_thread), "count"),
         ("max_coordination_streams", size(limits.max_coordination_streams), "count"),
         ("coordination_expiry_hours", limits.coordination_expiry_hours, "hours"),
         ("coordination_heartbeat_seconds", limits.coordination_heartbeat_seconds, "seconds"),

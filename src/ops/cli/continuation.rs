@@ -43,6 +43,10 @@ pub(super) struct Arguments {
 enum OnBusy {
     /// Refuse
     Reject,
+    /// Wait for it, after those that wait already
+    Enqueue,
+    /// Cancel it, and go on before those that wait
+    Interrupt,
     /// Fork the thread at its head and run there
     Fork,
 }
@@ -109,6 +113,8 @@ fn from(arguments: &Arguments, exchange: Option<String>) -> pb::continue_request
     let on_busy = match arguments.on_busy {
         None => pb::OnBusy::Unspecified,
         Some(OnBusy::Reject) => pb::OnBusy::Reject,
+        Some(OnBusy::Enqueue) => pb::OnBusy::Enqueue,
+        Some(OnBusy::Interrupt) => pb::OnBusy::Interrupt,
         Some(OnBusy::Fork) => pb::OnBusy::Fork,
     };
     let unanswered = match arguments.unanswered {

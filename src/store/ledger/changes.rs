@@ -64,6 +64,8 @@ pub struct Changes {
     pub(super) seen: BTreeMap<Hash, Seen>,
     pub(super) parts: BTreeMap<Hash, Bytes>,
     pub(super) appends: Vec<Append>,
+    /// The runs among the puts.
+    pub(super) runs: Vec<RunId>,
 }
 
 /// Exchanges that follow one another.
@@ -89,10 +91,16 @@ impl Changes {
             && self.appends.is_empty()
     }
 
+    /// The runs that it stores.
+    pub fn runs(&self) -> &[RunId] {
+        &self.runs
+    }
+
     /// Stores a run under an id that must be free.
     pub fn create_run(&mut self, run: &Run) -> Token {
         let entry = Entry::Run(run.id.clone());
         self.guards.push((Guard::Absent(entry.key()), Lost::RunExists(run.id.clone())));
+        self.runs.push(run.id.clone());
         self.put(&entry, run)
     }
 
@@ -100,6 +108,7 @@ impl Changes {
     pub fn replace_run(&mut self, run: &Run, seen: &Token) -> Token {
         let entry = Entry::Run(run.id.clone());
         self.guards.push((Guard::Is(entry.key(), seen.0.clone()), Lost::RunChanged(run.id.clone())));
+        self.runs.push(run.id.clone());
         self.put(&entry, run)
     }
 

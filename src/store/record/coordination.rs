@@ -15,7 +15,7 @@ use crate::domain::thread::{OnBusy, Unanswered};
 stored!(Coordination, twin::Coordination);
 
 words!(OnDisconnect, twin::OnDisconnect, [Cancel, Finish]);
-words!(OnBusy, twin::OnBusy, [Reject, Fork]);
+words!(OnBusy, twin::OnBusy, [Reject, Fork, Enqueue, Interrupt]);
 words!(Unanswered, twin::Unanswered, [Reject, Interrupt, Abandon]);
 
 impl Twin<Coordination> for twin::Coordination {

@@ -201,6 +201,7 @@ pub(super) fn run() -> Run {
         labels: labels(),
         created_at: Moment(1),
         updated_at: Moment(u64::MAX),
+        past: Vec::new(),
     }
 }
 

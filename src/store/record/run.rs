@@ -4,7 +4,7 @@ use super::{
     Malformed, Twin, Word, exchange_id, hash, hash_bytes, id_bytes, required, stored, twin, twins, values, words,
 };
 use crate::domain::id::{Moment, RunId, ThreadId};
-use crate::domain::run::{AttemptKind, Observation, Run, State, Step, StopReason};
+use crate::domain::run::{AttemptKind, Observation, Past, Run, State, Step, StopReason};
 
 stored!(Run, twin::Run);
 
@@ -36,14 +36,12 @@ impl Twin<Run> for twin::Run {
             labels: run.labels.clone(),
             created_at_ms: run.created_at.0,
             updated_at_ms: run.updated_at.0,
+            past: twins(&run.past),
         }
     }
 
     fn value(self) -> Result<Run, Malformed> {
-        let stop_reason = match self.stop_reason {
-            0 => None,
-            number => Some(StopReason::of_number(number, "stop_reason")?),
-        };
+        let stop_reason = stop_reason(self.stop_reason, "stop_reason")?;
         Ok(Run {
             id: RunId::new(self.id),
             state: State::of_number(self.state, "state")?,
@@ -62,6 +60,42 @@ impl Twin<Run> for twin::Run {
             labels: self.labels,
             created_at: Moment(self.created_at_ms),
             updated_at: Moment(self.updated_at_ms),
+            past: values(self.past)?,
+        })
+    }
+}
+
+fn stop_reason(number: i32, field: &'static str) -> Result<Option<StopReason>, Malformed> {
+    match number {
+        0 => Ok(None),
+        number => StopReason::of_number(number, field).map(Some),
+    }
+}
+
+impl Twin<Past> for twin::PastState {
+    fn of(past: &Past) -> Self {
+        Self {
+            state: past.state.number(),
+            updated_at_ms: past.updated_at.0,
+            attempt: past.attempt,
+            exchange: past.exchange.as_ref().map(id_bytes),
+            exchange_count: past.exchange_count,
+            observations: past.observations,
+            failure: past.failure.as_ref().map(twin::Fault::of),
+            stop_reason: past.stop_reason.map_or(0, Word::number),
+        }
+    }
+
+    fn value(self) -> Result<Past, Malformed> {
+        Ok(Past {
+            state: State::of_number(self.state, "past.state")?,
+            updated_at: Moment(self.updated_at_ms),
+            attempt: self.attempt,
+            exchange: self.exchange.map(|id| exchange_id(&id, "past.exchange")).transpose()?,
+            exchange_count: self.exchange_count,
+            observations: self.observations,
+            failure: self.failure.map(Twin::value).transpose()?,
+            stop_reason: stop_reason(self.stop_reason, "past.stop_reason")?,
         })
     }
 }

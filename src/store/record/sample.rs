@@ -18,7 +18,7 @@ use crate::domain::id::{BranchId, CallId, ExchangeId, Hash, Moment, RunId, Threa
 use crate::domain::message::{
     CacheMarker, Issuer, Kind, Media, Message, Part, ProviderData, Reasoning, Role, ToolCall, ToolResult,
 };
-use crate::domain::run::{AttemptKind, Observation, Run, State, Step, StopReason};
+use crate::domain::run::{AttemptKind, Observation, Past, Run, State, Step, StopReason};
 use crate::domain::settings::{
     EffectiveSetting, Source, ThreadDefaults, Validation, ValidationStatus, Violation, Warning,
 };
@@ -245,11 +245,11 @@ pub(crate) fn run() -> impl Strategy<Value = Run> {
     });
     let graph = (of(exchange_id()), any::<u32>(), of(exchange_id()), of(thread_id()), vec(step, 0..3));
     let end = (vec(observation(), 0..3), of(fault()), of(stop_reason()));
-    let rest = (any::<u32>(), hash(), text(), labels(), moment(), moment());
+    let rest = (any::<u32>(), hash(), text(), labels(), moment(), moment(), vec(past(), 0..3));
     (run_id(), state, any::<bool>(), graph, end, rest).prop_map(|(id, state, captured, graph, end, rest)| {
         let (exchange, exchange_count, from, thread_id, steps) = graph;
         let (observations, failure, stop_reason) = end;
-        let (attempt, fingerprint, owner, labels, created_at, updated_at) = rest;
+        let (attempt, fingerprint, owner, labels, created_at, updated_at, past) = rest;
         Run {
             id,
             state,
@@ -268,8 +268,26 @@ pub(crate) fn run() -> impl Strategy<Value = Run> {
             labels,
             created_at,
             updated_at,
+            past,
         }
     })
+}
+
+fn past() -> impl Strategy<Value = Past> {
+    let state = select(vec![State::Running, State::PendingTools, State::Failed, State::Interrupted]);
+    let counts = (any::<u32>(), any::<u32>(), any::<u32>());
+    (state, moment(), counts, of(exchange_id()), of(fault()), of(stop_reason())).prop_map(
+        |(state, updated_at, (attempt, exchange_count, observations), exchange, failure, stop_reason)| Past {
+            state,
+            updated_at,
+            attempt,
+            exchange,
+            exchange_count,
+            observations,
+            failure,
+            stop_reason,
+        },
+    )
 }
 
 fn validation() -> impl Strategy<Value = Validation> {

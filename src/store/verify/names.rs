@@ -27,6 +27,9 @@ impl Check<'_> {
             self.expect_exchange(&mut problems, "an exchange whose calls it answered,", Some(step.calling)).await?;
             self.expect_exchange(&mut problems, "an exchange of one of its steps,", step.exchange).await?;
         }
+        for past in &run.past {
+            self.expect_exchange(&mut problems, "an exchange that was its last one,", past.exchange).await?;
+        }
         Ok(problems)
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use super::*;
-use crate::domain::fault::{Fault, Reason};
+use crate::domain::fault::Fault;
 use crate::domain::thread::Parent;
 use crate::domain::tool::ToolSet;
 use crate::grpc::convert::problem::whole;
@@ -74,13 +74,18 @@ fn the_expected_head_is_an_exchange_or_empty() {
 }
 
 #[test]
-fn ways_that_are_not_there_yet_are_refused_by_name() {
-    for (on_busy, feature) in [(pb::OnBusy::Enqueue, "on_busy.ENQUEUE"), (pb::OnBusy::Interrupt, "on_busy.INTERRUPT")] {
-        let fault = read(pb::ThreadPoint { on_busy: on_busy.into(), ..on("t") }).unwrap_err();
-        assert_eq!((fault.reason, fault.metadata["feature"].as_str()), (Reason::NotImplemented, feature));
+fn each_way_with_a_busy_thread_is_read() {
+    let ways = [
+        (pb::OnBusy::Unspecified, OnBusy::Reject),
+        (pb::OnBusy::Reject, OnBusy::Reject),
+        (pb::OnBusy::Enqueue, OnBusy::Enqueue),
+        (pb::OnBusy::Interrupt, OnBusy::Interrupt),
+        (pb::OnBusy::Fork, OnBusy::Fork),
+    ];
+    for (said, meant) in ways {
+        let point = read(pb::ThreadPoint { on_busy: said.into(), ..on("t") });
+        assert_eq!(point.map(|point| point.on_busy), Ok(meant));
     }
-    let fork = read(pb::ThreadPoint { on_busy: pb::OnBusy::Fork.into(), ..on("t") });
-    assert_eq!(fork.map(|point| point.on_busy), Ok(OnBusy::Fork));
     let fault = read(pb::ThreadPoint { on_busy: 9, unanswered_tools: 9, ..on("") }).unwrap_err();
     assert_eq!(paths(fault), ["thread.thread_id", "thread.on_busy", "thread.unanswered_tools"]);
 }

@@ -127,6 +127,7 @@ pub(crate) fn run(id: &str) -> Run {
         labels: Default::default(),
         created_at: Moment(1),
         updated_at: Moment(1),
+        past: Vec::new(),
     }
 }
 

@@ -33,7 +33,7 @@ fn terms() -> impl Strategy<Value = Terms> {
     let times = (of(moment()), of(any::<u64>()), of(any::<u64>()));
     let choices = (
         select(vec![OnDisconnect::Cancel, OnDisconnect::Finish]),
-        select(vec![OnBusy::Reject, OnBusy::Fork]),
+        select(vec![OnBusy::Reject, OnBusy::Fork, OnBusy::Enqueue, OnBusy::Interrupt]),
         select(vec![Unanswered::Reject, Unanswered::Interrupt, Unanswered::Abandon]),
     );
     (limits, times, choices).prop_map(|(limits, times, choices)| {

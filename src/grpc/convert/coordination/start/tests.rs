@@ -180,8 +180,6 @@ fn what_is_wrong_with_where_it_begins_is_named() {
     for (from, path) in table {
         assert_eq!(paths(start(from)), [format!("start.{path}")]);
     }
-    let waits = read(start(Pb::Thread(point(pb::OnBusy::Enqueue)))).err().unwrap();
-    assert_eq!((waits.reason, waits.fields[0].path.as_str()), (Reason::NotImplemented, "start.thread.on_busy"));
 }
 
 #[test]
