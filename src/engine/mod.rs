@@ -39,6 +39,7 @@ use self::backend::{Backend, Description, Limits};
 use self::contract::Schemas;
 use self::resolve::Resolver;
 use self::retry::Jitter;
+use crate::domain::coordination::Planned;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::message::Message;
 use crate::domain::settings::EffectiveSetting;
@@ -157,11 +158,7 @@ impl Engine {
         let kept = settings::read(&settings).ok_or_else(|| {
             Fault::new(Reason::StoreCorrupt, "the settings of the run are not as this server writes them")
         })?;
-        self.stand(&kept.backend_id)?;
-        let check = self.schemas.check(&kept.contract).map_err(|problem| {
-            Fault::new(Reason::SchemaInvalid, format!("the run's contract is no longer usable: {problem}"))
-        })?;
-        Ok(Plan {
+        self.plan_of(Planned {
             profile_id: kept.profile_id,
             backend_id: kept.backend_id,
             model: kept.model,
@@ -173,7 +170,6 @@ impl Engine {
             messages,
             settings,
             warnings: Vec::new(),
-            check,
         })
     }
 

@@ -230,23 +230,10 @@ fn name(answer: &mut Answer, provider: String, api: String) {
 /// The client's call as an attempt of the run.
 fn observed(call: &Call, plan: &Plan, now: Moment) -> Observation {
     let mut observation = Observation {
-        number: call.number,
         kind: call.kind,
         backend_id: plan.backend_id.clone(),
-        model: plan.model.clone(),
-        succeeded: true,
-        error_reason: String::new(),
-        http_status: None,
-        provider_code: String::new(),
-        provider_request_id: String::new(),
-        request_hash: None,
-        request_bytes: 0,
-        adaptations: Vec::new(),
-        usage: Usage::default(),
-        retry_after_ms: None,
-        started_at: call.asked_at,
-        first_byte_ms: None,
         duration_ms: now.0.saturating_sub(call.asked_at.0),
+        ..Observation::reported(call.number, plan.model.clone(), Usage::default(), call.asked_at)
     };
     match &call.made {
         Made::Answer { reply, .. } => observation.usage = reply.usage.clone(),
