@@ -146,7 +146,7 @@ class ServerInfo(_message.Message):
 
     @_builtins.property
     def unimplemented_features(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Output only. What the API names and this server does not do yet, each a stable word such as `Prepare` or `on_busy.ENQUEUE`, by name."""
+        """Output only. What the API names and this server does not do yet, each a stable word such as `AdminService.Stats` or `verify.scope`, by name."""
 
     @_builtins.property
     def configured(self) -> Global___ConfiguredCounts:

@@ -402,7 +402,7 @@ class CoordinationStart(_message.Message):
     """
     tool_round_limit: _builtins.int
     """Optional. At most so many rounds of tools in one turn, 0 to 1,000; 16 when absent. At the limit the result is presented with its
-    calls unanswered and the stop reason TOOL_ROUND_LIMIT.
+    calls unanswered, and its run is COMPLETED with the stop reason TOOL_ROUND_LIMIT.
     """
     deltas: _builtins.bool
     """Optional. Send the answer as it comes."""

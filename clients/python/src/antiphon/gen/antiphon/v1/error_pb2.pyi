@@ -52,7 +52,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_HEAD_MOVED: _ErrorReason.ValueType  # 11
     """ABORTED: the thread's head is not the expected one. Metadata: `thread_id`, `head_exchange_id`, `expected_head`."""
     ERROR_REASON_THREAD_BUSY: _ErrorReason.ValueType  # 12
-    """ABORTED: another run is at work on the thread. Metadata: `thread_id`, `active_run_id`."""
+    """ABORTED: another run is at work on the thread. Metadata: `thread_id`, `active_run_id`, `queued` (how many wait for it);
+    `limit` where those are too many for one more.
+    """
     ERROR_REASON_ETAG_MISMATCH: _ErrorReason.ValueType  # 13
     """ABORTED: the resource was changed since it was read. Metadata: `etag`."""
     ERROR_REASON_RUN_ID_CONFLICT: _ErrorReason.ValueType  # 14
@@ -152,7 +154,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_PREPARED_NOT_FOUND: _ErrorReason.ValueType  # 60
     """NOT_FOUND: no such prepared execution in this namespace."""
     ERROR_REASON_TOOL_SCHEMA_DRIFT: _ErrorReason.ValueType  # 61
-    """FAILED_PRECONDITION: a tool's schema changed within a lineage and the caller asked for a refusal. Metadata: `tool`."""
+    """FAILED_PRECONDITION: a tool's schema changed within a lineage and the caller asked for a refusal. Metadata: `tool`, `exchange_id` (from which on
+    the lineage had it otherwise), `schema_hash`, `previous_schema_hash`, `tools` (all that changed).
+    """
     ERROR_REASON_EXCHANGE_ERASED: _ErrorReason.ValueType  # 62
     """FAILED_PRECONDITION: the exchange was erased."""
     ERROR_REASON_DOCUMENT_NOT_FOUND: _ErrorReason.ValueType  # 63
@@ -188,7 +192,9 @@ ERROR_REASON_THREAD_DIVERGED: ErrorReason.ValueType  # 10
 ERROR_REASON_HEAD_MOVED: ErrorReason.ValueType  # 11
 """ABORTED: the thread's head is not the expected one. Metadata: `thread_id`, `head_exchange_id`, `expected_head`."""
 ERROR_REASON_THREAD_BUSY: ErrorReason.ValueType  # 12
-"""ABORTED: another run is at work on the thread. Metadata: `thread_id`, `active_run_id`."""
+"""ABORTED: another run is at work on the thread. Metadata: `thread_id`, `active_run_id`, `queued` (how many wait for it);
+`limit` where those are too many for one more.
+"""
 ERROR_REASON_ETAG_MISMATCH: ErrorReason.ValueType  # 13
 """ABORTED: the resource was changed since it was read. Metadata: `etag`."""
 ERROR_REASON_RUN_ID_CONFLICT: ErrorReason.ValueType  # 14
@@ -288,7 +294,9 @@ ERROR_REASON_PREPARED_STALE: ErrorReason.ValueType  # 59
 ERROR_REASON_PREPARED_NOT_FOUND: ErrorReason.ValueType  # 60
 """NOT_FOUND: no such prepared execution in this namespace."""
 ERROR_REASON_TOOL_SCHEMA_DRIFT: ErrorReason.ValueType  # 61
-"""FAILED_PRECONDITION: a tool's schema changed within a lineage and the caller asked for a refusal. Metadata: `tool`."""
+"""FAILED_PRECONDITION: a tool's schema changed within a lineage and the caller asked for a refusal. Metadata: `tool`, `exchange_id` (from which on
+the lineage had it otherwise), `schema_hash`, `previous_schema_hash`, `tools` (all that changed).
+"""
 ERROR_REASON_EXCHANGE_ERASED: ErrorReason.ValueType  # 62
 """FAILED_PRECONDITION: the exchange was erased."""
 ERROR_REASON_DOCUMENT_NOT_FOUND: ErrorReason.ValueType  # 63

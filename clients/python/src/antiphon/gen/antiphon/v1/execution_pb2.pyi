@@ -63,6 +63,30 @@ SETTING_SOURCE_INHERITED: SettingSource.ValueType  # 6
 """The history: tools that stood."""
 Global___SettingSource: _TypeAlias = SettingSource  # noqa: Y015
 
+class _ToolDriftPolicy:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ToolDriftPolicyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ToolDriftPolicy.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    TOOL_DRIFT_POLICY_UNSPECIFIED: _ToolDriftPolicy.ValueType  # 0
+    """A warning."""
+    TOOL_DRIFT_POLICY_WARN: _ToolDriftPolicy.ValueType  # 1
+    """The call goes on, with a warning `tool_schema_drift` for each such tool."""
+    TOOL_DRIFT_POLICY_REFUSE: _ToolDriftPolicy.ValueType  # 2
+    """The call is refused with TOOL_SCHEMA_DRIFT before its run is claimed."""
+
+class ToolDriftPolicy(_ToolDriftPolicy, metaclass=_ToolDriftPolicyEnumTypeWrapper):
+    """What happens when a tool's input schema is another one than the last that the history had under its name."""
+
+TOOL_DRIFT_POLICY_UNSPECIFIED: ToolDriftPolicy.ValueType  # 0
+"""A warning."""
+TOOL_DRIFT_POLICY_WARN: ToolDriftPolicy.ValueType  # 1
+"""The call goes on, with a warning `tool_schema_drift` for each such tool."""
+TOOL_DRIFT_POLICY_REFUSE: ToolDriftPolicy.ValueType  # 2
+"""The call is refused with TOOL_SCHEMA_DRIFT before its run is claimed."""
+Global___ToolDriftPolicy: _TypeAlias = ToolDriftPolicy  # noqa: Y015
+
 class _OnDisconnect:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -131,6 +155,7 @@ class ExecutionRequest(_message.Message):
     ON_DISCONNECT_FIELD_NUMBER: _builtins.int
     RETRY_FIELD_NUMBER: _builtins.int
     HISTORY_VIEW_FIELD_NUMBER: _builtins.int
+    ON_TOOL_DRIFT_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """Optional. Names the run, so that the call can be repeated safely; ours when absent. 1 to 128 characters of `A-Z`, `a-z`,
     `0-9`, `_`, `-`, `.` and `:`.
@@ -147,6 +172,8 @@ class ExecutionRequest(_message.Message):
     """Optional. What happens when the last caller that waits goes away."""
     retry: _builtins.bool
     """Optional. Where the run of this id ended FAILED, CANCELLED or INTERRUPTED: try again under the same id."""
+    on_tool_drift: Global___ToolDriftPolicy.ValueType
+    """Optional. What happens when an offered tool has another input schema than the history had under its name; a warning when absent."""
     @_builtins.property
     def prompt(self) -> Global___PromptInput:
         """Optional. A configured prompt to render."""
@@ -204,10 +231,11 @@ class ExecutionRequest(_message.Message):
         on_disconnect: Global___OnDisconnect.ValueType = ...,
         retry: _builtins.bool = ...,
         history_view: Global___HistoryView | None = ...,
+        on_tool_drift: Global___ToolDriftPolicy.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["contract", b"contract", "history_view", b"history_view", "parameters", b"parameters", "prompt", b"prompt", "standing_tools", b"standing_tools", "tool_choice", b"tool_choice", "tools", b"tools"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["contract", b"contract", "history_view", b"history_view", "labels", b"labels", "messages", b"messages", "model", b"model", "on_disconnect", b"on_disconnect", "parameters", b"parameters", "profile_id", b"profile_id", "prompt", b"prompt", "retry", b"retry", "run_id", b"run_id", "session_id", b"session_id", "standing_tools", b"standing_tools", "text", b"text", "tool_choice", b"tool_choice", "tools", b"tools"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["contract", b"contract", "history_view", b"history_view", "labels", b"labels", "messages", b"messages", "model", b"model", "on_disconnect", b"on_disconnect", "on_tool_drift", b"on_tool_drift", "parameters", b"parameters", "profile_id", b"profile_id", "prompt", b"prompt", "retry", b"retry", "run_id", b"run_id", "session_id", b"session_id", "standing_tools", b"standing_tools", "text", b"text", "tool_choice", b"tool_choice", "tools", b"tools"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

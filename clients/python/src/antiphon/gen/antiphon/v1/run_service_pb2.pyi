@@ -213,7 +213,7 @@ class WatchRequest(_message.Message):
     run_id: _builtins.str
     """Required. The run."""
     after_sequence: _builtins.int
-    """Optional. Only events after this one."""
+    """Optional. Only states after this one, which the run must have had; all when absent."""
     def __init__(
         self,
         *,
@@ -239,18 +239,20 @@ class WatchResponse(_message.Message):
     PROGRESS_FIELD_NUMBER: _builtins.int
     TEXT_SO_FAR_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
-    """Output only. Its number; zero for deltas, which are not numbered."""
+    """Output only. Which of its states the run came to, counted from 1; the number stays for ever. Zero for what is not on record: QUEUED, what
+    happens on the way, and text.
+    """
     @_builtins.property
     def run(self) -> _run_pb2.Run:
-        """The run changed."""
+        """The run came to this state; told as it was then."""
 
     @_builtins.property
     def progress(self) -> _progress_pb2.Progress:
-        """Something on the way."""
+        """Something on the way: an attempt, a warning, or more of the answer where the call that started the run has it streamed."""
 
     @_builtins.property
     def text_so_far(self) -> Global___TextSoFar:
-        """The text that came before this watcher did."""
+        """The text that came before this watcher did. What comes next follows it."""
 
     def __init__(
         self,

@@ -69,7 +69,7 @@ class RunServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def List(self, request, context):
-        """Lists them by id.
+        """Lists them by id. Those that are QUEUED are in memory only and not among them.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -83,7 +83,10 @@ class RunServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Watch(self, request, context):
-        """Follows one, resumable by sequence number.
+        """Follows one until it is over: its states, each with a number, and what happens on the way. A watcher that comes back names the last number
+        that it has, also after a restart of the server. It only looks: a run is neither kept at work by it nor cancelled when it leaves. A run that
+        is PENDING_TOOLS is not over: the stream is silent until it goes on. One that was QUEUED and refused before its claim leaves nothing, and
+        the stream ends with its error. A server that shuts down ends the stream of a run that waits with SHUTTING_DOWN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

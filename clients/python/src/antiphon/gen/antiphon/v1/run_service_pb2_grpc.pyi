@@ -36,11 +36,15 @@ class RunServiceStub:
     Get: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.RunServiceGetRequest, _run_service_pb2.RunServiceGetResponse]
     """Reads one."""
     List: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.RunServiceListRequest, _run_service_pb2.RunServiceListResponse]
-    """Lists them by id."""
+    """Lists them by id. Those that are QUEUED are in memory only and not among them."""
     Cancel: _grpc.UnaryUnaryMultiCallable[_run_service_pb2.RunServiceCancelRequest, _run_service_pb2.RunServiceCancelResponse]
     """Cancels one that is at work or waits for results. Ending runs that have ended changes nothing."""
     Watch: _grpc.UnaryStreamMultiCallable[_run_service_pb2.WatchRequest, _run_service_pb2.WatchResponse]
-    """Follows one, resumable by sequence number."""
+    """Follows one until it is over: its states, each with a number, and what happens on the way. A watcher that comes back names the last number
+    that it has, also after a restart of the server. It only looks: a run is neither kept at work by it nor cancelled when it leaves. A run that
+    is PENDING_TOOLS is not over: the stream is silent until it goes on. One that was QUEUED and refused before its claim leaves nothing, and
+    the stream ends with its error. A server that shuts down ends the stream of a run that waits with SHUTTING_DOWN.
+    """
 
 @_typing.type_check_only
 class RunServiceAsyncStub(RunServiceStub):
@@ -50,11 +54,15 @@ class RunServiceAsyncStub(RunServiceStub):
     Get: _aio.UnaryUnaryMultiCallable[_run_service_pb2.RunServiceGetRequest, _run_service_pb2.RunServiceGetResponse]  # type: ignore[assignment]
     """Reads one."""
     List: _aio.UnaryUnaryMultiCallable[_run_service_pb2.RunServiceListRequest, _run_service_pb2.RunServiceListResponse]  # type: ignore[assignment]
-    """Lists them by id."""
+    """Lists them by id. Those that are QUEUED are in memory only and not among them."""
     Cancel: _aio.UnaryUnaryMultiCallable[_run_service_pb2.RunServiceCancelRequest, _run_service_pb2.RunServiceCancelResponse]  # type: ignore[assignment]
     """Cancels one that is at work or waits for results. Ending runs that have ended changes nothing."""
     Watch: _aio.UnaryStreamMultiCallable[_run_service_pb2.WatchRequest, _run_service_pb2.WatchResponse]  # type: ignore[assignment]
-    """Follows one, resumable by sequence number."""
+    """Follows one until it is over: its states, each with a number, and what happens on the way. A watcher that comes back names the last number
+    that it has, also after a restart of the server. It only looks: a run is neither kept at work by it nor cancelled when it leaves. A run that
+    is PENDING_TOOLS is not over: the stream is silent until it goes on. One that was QUEUED and refused before its claim leaves nothing, and
+    the stream ends with its error. A server that shuts down ends the stream of a run that waits with SHUTTING_DOWN.
+    """
 
 class RunServiceServicer(metaclass=_abc_1.ABCMeta):
     """Tells where runs are."""
@@ -73,7 +81,7 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _run_service_pb2.RunServiceListRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_run_service_pb2.RunServiceListResponse, _abc.Awaitable[_run_service_pb2.RunServiceListResponse]]:
-        """Lists them by id."""
+        """Lists them by id. Those that are QUEUED are in memory only and not among them."""
 
     @_abc_1.abstractmethod
     def Cancel(
@@ -89,6 +97,10 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _run_service_pb2.WatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_run_service_pb2.WatchResponse], _abc.AsyncIterator[_run_service_pb2.WatchResponse]]:
-        """Follows one, resumable by sequence number."""
+        """Follows one until it is over: its states, each with a number, and what happens on the way. A watcher that comes back names the last number
+        that it has, also after a restart of the server. It only looks: a run is neither kept at work by it nor cancelled when it leaves. A run that
+        is PENDING_TOOLS is not over: the stream is silent until it goes on. One that was QUEUED and refused before its claim leaves nothing, and
+        the stream ends with its error. A server that shuts down ends the stream of a run that waits with SHUTTING_DOWN.
+        """
 
 def add_RunServiceServicer_to_server(servicer: RunServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -33,9 +33,14 @@ class _OnBusyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_OnBusy.ValueTy
     ON_BUSY_REJECT: _OnBusy.ValueType  # 1
     """Refuse, naming the run."""
     ON_BUSY_ENQUEUE: _OnBusy.ValueType  # 2
-    """Wait for it. Not implemented yet: refused."""
+    """Wait for it, and for those that wait already, first come first served. The run is QUEUED meanwhile: in memory only, so a restart of the
+    server forgets it and leaves its id free. Cancel, its last caller's leaving and a server that shuts down end the wait. What the request
+    says is looked at when its turn has come, `expected_head` included.
+    """
     ON_BUSY_INTERRUPT: _OnBusy.ValueType  # 3
-    """Cancel it and go on. Not implemented yet: refused."""
+    """Cancel it, wait for its end, and go on from the head then, before those that wait. Others that came to interrupt the same run and have
+    not begun are cancelled with it. A run that waits for tool results is not at work: see `unanswered_tools`.
+    """
     ON_BUSY_FORK: _OnBusy.ValueType  # 4
     """Fork the thread at its head and run there; the answer names the new thread."""
 
@@ -47,9 +52,14 @@ ON_BUSY_UNSPECIFIED: OnBusy.ValueType  # 0
 ON_BUSY_REJECT: OnBusy.ValueType  # 1
 """Refuse, naming the run."""
 ON_BUSY_ENQUEUE: OnBusy.ValueType  # 2
-"""Wait for it. Not implemented yet: refused."""
+"""Wait for it, and for those that wait already, first come first served. The run is QUEUED meanwhile: in memory only, so a restart of the
+server forgets it and leaves its id free. Cancel, its last caller's leaving and a server that shuts down end the wait. What the request
+says is looked at when its turn has come, `expected_head` included.
+"""
 ON_BUSY_INTERRUPT: OnBusy.ValueType  # 3
-"""Cancel it and go on. Not implemented yet: refused."""
+"""Cancel it, wait for its end, and go on from the head then, before those that wait. Others that came to interrupt the same run and have
+not begun are cancelled with it. A run that waits for tool results is not at work: see `unanswered_tools`.
+"""
 ON_BUSY_FORK: OnBusy.ValueType  # 4
 """Fork the thread at its head and run there; the answer names the new thread."""
 Global___OnBusy: _TypeAlias = OnBusy  # noqa: Y015

@@ -372,7 +372,7 @@ class ToolDrift(_message.Message):
     name: _builtins.str
     """Output only. The tool's name."""
     previous_exchange_id: _builtins.str
-    """Output only. The exchange that had it last before."""
+    """Output only. The exchange from which on the path had it otherwise: the first with the schema that was the last before."""
     exchange_id: _builtins.str
     """Output only. The exchange that has it otherwise."""
     @_builtins.property
