@@ -52,7 +52,7 @@ impl App {
                     None => None,
                 },
             };
-            return Ok((plan, Waiting::Fleeting(run, before)));
+            return Ok((plan, Waiting::Fleeting(run, before.map(Box::new))));
         }
         let plan = self.ledger.plan(&live.namespace, *plan).await.map_err(store_fault)?;
         let (run, token) = self.ledger.run(&live.namespace, run_id).await.map_err(store_fault)?.ok_or_else(lost)?;

@@ -54,7 +54,7 @@ pub(in crate::app) enum Waiting {
     /// It is on record.
     Kept(Run, Token),
     /// It leaves nothing behind; with the exchange before the call.
-    Fleeting(Run, Option<Detailed>),
+    Fleeting(Run, Option<Box<Detailed>>),
 }
 
 impl App {
@@ -98,7 +98,7 @@ impl App {
         let now = self.clock.now();
         let (run, token, fleeting) = match waiting {
             Waiting::Kept(run, token) => (run, Some(token), None),
-            Waiting::Fleeting(run, parent) => (run, None, Some(parent)),
+            Waiting::Fleeting(run, parent) => (run, None, Some(parent.map(|parent| *parent))),
         };
         if !run.is_clients() {
             // Somebody cancelled the run itself.

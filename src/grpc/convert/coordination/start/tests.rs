@@ -6,7 +6,7 @@ use prost_types::Timestamp;
 use uuid::Uuid;
 
 use super::*;
-use crate::domain::fault::{Fault, Reason};
+use crate::domain::fault::Fault;
 use crate::domain::id::{Moment, RunId, ThreadId};
 use crate::grpc::convert::problem::whole;
 use pb::coordination_start::From as Pb;
