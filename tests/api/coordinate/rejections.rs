@@ -111,7 +111,7 @@ async fn a_tool_that_needs_a_person_needs_a_run_id() {
     assert!(batch.calls[0].tool.as_ref().unwrap().requires_human);
     let call = batch.calls[0].call.clone().unwrap().call_id;
     stream.say(Say::Suspend(pb::CoordinationSuspend {})).await;
-    assert_eq!(stream.detached().await.pending_call_ids, [call.clone()]);
+    assert_eq!(stream.detached().await.pending_call_ids, std::slice::from_ref(&call));
     // Days later, from another place, for the run that is named (S3-27, S3-29, S3-30).
     let server = server.restart().await;
     let mut late = answer_tools(&id, &batch.batch_id, vec![ask::result(&call, "yes")]);

@@ -31,7 +31,7 @@ async fn drifts(server: &Running, scope: Option<pb::GraphScope>, name: &str, pag
     let mut all = Vec::new();
     loop {
         let page = server.tools().list_tool_drifts(request.clone()).await.unwrap().into_inner();
-        assert!(page.drifts.len() <= page_size as usize);
+        assert!(page.drifts.len() <= usize::try_from(page_size).unwrap());
         all.extend(page.drifts);
         if page.next_page_token.is_empty() {
             return all;
