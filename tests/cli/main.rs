@@ -9,6 +9,8 @@
     reason = "a test that cannot go on must stop"
 )]
 
+mod coordinating;
+mod line;
 mod program;
 mod serving;
 mod talking;
