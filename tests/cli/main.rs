@@ -10,6 +10,7 @@
 )]
 
 mod coordinating;
+mod examples;
 mod line;
 mod program;
 mod serving;
