@@ -9,6 +9,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -34,6 +35,8 @@ COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # A command that takes longer has hung; the model needs a few seconds for an answer on a busy machine.
 COMMAND_SECONDS = 180
 STOP_SECONDS = 20
+# What decides in the coordination.
+CALLBACK = ROOT / "examples" / "callback.sh"
 
 
 class Failed(Exception):
@@ -207,13 +210,14 @@ class Tour:
         except ValueError as error:
             raise Failed(f"antiphon {' '.join(command[1:])} printed no JSON: {error}") from error
 
-    def exchange(self, output):
-        """Everything about the exchange that some output names."""
-        match = re.search(rf"\bexchange\b\W*({UUID})", output)
-        if not match:
+    def exchange(self, output, last=False):
+        """Everything about the first exchange that some output names, or the last."""
+        ids = re.findall(rf"\bexchange\b\W*({UUID})", output)
+        if not ids:
             raise Failed("the output names no exchange")
-        exchange = self.ask("inspect", match[1])["exchange"]
-        check(exchange["exchangeId"] == match[1], "Inspect gave another exchange than the one asked for")
+        exchange_id = ids[-1 if last else 0]
+        exchange = self.ask("inspect", exchange_id)["exchange"]
+        check(exchange["exchangeId"] == exchange_id, "Inspect gave another exchange than the one asked for")
         check(exchange.get("text", "").strip(), "the answer is empty")
         return exchange
 
@@ -247,11 +251,20 @@ class Tour:
         check(self.everything(ends) == before, "the probe has left something behind")
         held("graph, threads and runs are the same as before")
 
-        heading("5. Inspect: what was sent, by which settings, with which tools, and what it cost.")
+        heading("5. Coordinate: the server runs the turns, and a command says after each what comes next.")
+        output = self.run("coordinate", "--from", second["exchangeId"], "--turns", "2", "--callback", shlex.quote(str(CALLBACK)))
+        packed = self.exchange(output, last=True)
+        self.check_child(packed, second, "What would you pack?")
+        coordination = self.ask("coordinations")["coordinations"][-1]
+        check(coordination["state"] == "COORDINATION_STATE_STOPPED", f"the coordination is {coordination['state']}")
+        check(coordination["turnsStarted"] == 1, "a turn was started that nobody asked for")
+        held("one turn of two was used, and then the command had what it wanted")
+
+        heading("6. Inspect: what was sent, by which settings, with which tools, and what it cost.")
         output = self.run("inspect", sea["exchangeId"])
         check(start in output or first["text"].strip()[:20] in output, "Inspect does not show where the exchange comes from")
 
-        heading("6. The lineage, as text.")
+        heading("7. The lineage, as text.")
         output = self.run("log", "--graph", *ends)
         for exchange in (first, second, sea, rail):
             check(names(output, exchange["exchangeId"]), f"the graph lacks exchange {exchange['exchangeId']}")

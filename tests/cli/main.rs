@@ -9,6 +9,9 @@
     reason = "a test that cannot go on must stop"
 )]
 
+mod coordinating;
+mod examples;
+mod line;
 mod program;
 mod serving;
 mod talking;

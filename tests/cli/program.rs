@@ -37,6 +37,26 @@ on = "user"
 tool_calls = [{ name = "look", arguments = { where = "sea" } }]
 
 [[backends.script.rules]]
+when = "weather"
+on = "tool"
+text = "it is {last_tool}"
+
+[[backends.script.rules]]
+when = "both of them"
+on = "user"
+tool_calls = [{ name = "look", arguments = {} }, { name = "count", arguments = {} }]
+
+[[backends.script.rules]]
+when = "endlessly"
+on = "user"
+tool_calls = [{ name = "look", arguments = {} }]
+
+[[backends.script.rules]]
+when = "endlessly"
+on = "tool"
+tool_calls = [{ name = "look", arguments = {} }]
+
+[[backends.script.rules]]
 when = "slowly"
 text = "one two three"
 chunk_chars = 4

@@ -72,19 +72,22 @@ async fn b147_grpcurl_takes_text_as_text_and_shows_what_it_got() {
     assert!(!misspelt.succeeded && misspelt.printed.contains("no known field named txt"), "{}", misspelt.printed);
 }
 
-/// Coordinate is a later version's; until then whoever tries it is told so at once, with several messages on standard input too.
+/// Several messages on standard input drive a whole coordination, since an answer without an id answers what is pending.
 #[tokio::test(flavor = "multi_thread")]
-async fn b147_what_is_not_implemented_says_so_by_name() {
+async fn b147_a_coordination_is_driven_from_standard_input() {
     let server = Running::echo().await;
+    let start = r#"{"start": {"initial_request": {"request": {"text": "Hi"}}, "additional_turns": 1}}"#;
+    let turn = r#"{"next_action": {"turn": {"request": {"text": "And on"}}}}"#;
+    let stop = r#"{"next_action": {"stop": {}}}"#;
     let script = format!(
-        "printf '%s\\n' '{{\"start\": {{}}}}' '{{\"cancel\": {{}}}}' | \
+        "printf '%s\\n' '{start}' '{turn}' '{stop}' | \
          grpcurl -plaintext -d @ {DOCUMENTED} antiphon.v1.ExchangeService/Coordinate"
     );
     let done = shell::run(&script, server.address()).await;
-    assert!(!done.succeeded);
-    assert!(done.printed.contains("Code: Unimplemented"), "{}", done.printed);
-    assert!(done.printed.contains("`ExchangeService.Coordinate` is not implemented"), "{}", done.printed);
-    assert!(done.printed.contains(r#""reason": "NOT_IMPLEMENTED""#), "{}", done.printed);
+    assert!(done.succeeded, "{}", done.printed);
+    for expected in ["You said: And on", r#""turnsStarted": 1"#, r#""stopped": {}"#] {
+        assert!(done.printed.contains(expected), "{expected} is missing in {}", done.printed);
+    }
 }
 
 /// Details of errors once came as base64, since reflection did not know their types.

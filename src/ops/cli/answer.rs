@@ -18,8 +18,10 @@ pub(crate) struct Answer {
     at_line_start: bool,
     /// The last thing on the errors was a piece of reasoning.
     reasoning: bool,
-    /// The run was at work before; pieces before it are not known, so the text is written whole at the end.
+    /// The run was at work before, or the stream broke; pieces are missing, so what is not written yet comes at the end.
     attached: bool,
+    /// What of the text is on the output.
+    said: String,
 }
 
 /// A completed turn, as the answers of Capture, Continue and Fork have it.
@@ -37,7 +39,19 @@ pub(crate) struct Turn<'a> {
 impl Answer {
     /// An answer that is waited for from now on.
     pub(crate) fn begin() -> Self {
-        Self { begun: Instant::now(), written: false, at_line_start: true, reasoning: false, attached: false }
+        Self {
+            begun: Instant::now(),
+            written: false,
+            at_line_start: true,
+            reasoning: false,
+            attached: false,
+            said: String::new(),
+        }
+    }
+
+    /// The stream broke: pieces of the text may be lost.
+    pub(crate) fn broken(&mut self) {
+        self.attached = true;
     }
 
     /// Shows what came.
@@ -56,7 +70,8 @@ impl Answer {
                 }
                 Ok(())
             }
-            Some(Event::AttemptStarted(attempt)) if attempt.number > 1 => {
+            // A run that goes on with tool results calls once more, which is no second attempt.
+            Some(Event::AttemptStarted(attempt)) if attempt.number > 1 && attempt.kind() != pb::AttemptKind::First => {
                 let kind = words::attempt_kind(attempt.kind);
                 self.note(
                     Style::Dim,
@@ -78,22 +93,47 @@ impl Answer {
 
     /// Shows a completed turn: what of its text is not there yet, then what to know of it and what to type next.
     pub(crate) fn turn(&mut self, turn: &Turn<'_>, terminal: &mut Terminal) -> Result<(), Failure> {
+        self.result(turn, None, terminal)?;
+        self.next(&next(turn), terminal)?;
+        Ok(())
+    }
+
+    /// Shows the answer of a turn that goes on with tools: what of its text is not there yet, then the calls.
+    pub(crate) fn step(&mut self, exchange: &pb::Exchange, terminal: &mut Terminal) -> Result<(), Failure> {
+        self.rest(exchange.assistant.as_ref(), &exchange.text, terminal)?;
+        Ok(self.calls(&exchange.pending_tool_calls, terminal)?)
+    }
+
+    /// Shows a completed turn without a word on what to type next, but with one more fact.
+    pub(crate) fn result(
+        &mut self,
+        turn: &Turn<'_>,
+        more: Option<String>,
+        terminal: &mut Terminal,
+    ) -> Result<(), Failure> {
         let exchange = turn.exchange;
         self.rest(exchange.assistant.as_ref(), &exchange.text, terminal)?;
         for warning in &exchange.warnings {
             self.warning(warning, terminal)?;
         }
         self.checked(exchange.validation.as_ref(), terminal)?;
-        self.stopped(exchange.stop_reason(), &exchange.stop_reason_raw, terminal)?;
+        // That tools were called too often is known of the run; the model itself has only called once more.
+        match turn.run.map(pb::Run::stop_reason) {
+            Some(limit @ pb::StopReason::ToolRoundLimit) => self.stopped(limit, "", terminal)?,
+            _ => self.stopped(exchange.stop_reason(), &exchange.stop_reason_raw, terminal)?,
+        }
         self.calls(&exchange.pending_tool_calls, terminal)?;
         let run_usage = turn.run.and_then(|run| run.usage.as_ref());
-        let mut facts = vec![format!("exchange {}", exchange.exchange_id), format!("run {}", exchange.run_id)];
+        let kept = |word: &str, id: &str| if id.is_empty() { String::new() } else { format!("{word} {id}") };
+        let mut facts = vec![kept("exchange", &exchange.exchange_id), kept("run", &exchange.run_id)];
+        if exchange.exchange_id.is_empty() {
+            facts.push("nothing is kept".to_owned());
+        }
         facts.extend(turn.thread.map(|thread| format!("thread {} turn {}", thread.thread_id, exchange.turn)));
         facts.push(words::usage(run_usage.or(exchange.usage.as_ref())));
         facts.push(if turn.replayed { "stored earlier".to_owned() } else { words::duration(self.begun.elapsed()) });
-        self.facts(facts, terminal)?;
-        self.next(&next(turn), terminal)?;
-        Ok(())
+        facts.extend(more);
+        Ok(self.facts(facts, terminal)?)
     }
 
     /// Shows a probe's result.
@@ -118,6 +158,7 @@ impl Answer {
         self.end_reasoning(terminal)?;
         self.written = true;
         self.at_line_start = text.ends_with('\n');
+        self.said.push_str(text);
         let text = terminal.foreign(text);
         terminal.write(&text)
     }
@@ -138,9 +179,16 @@ impl Answer {
 
     /// What was not streamed, and a line end.
     fn rest(&mut self, assistant: Option<&pb::Message>, text: &str, terminal: &mut Terminal) -> io::Result<()> {
+        let refusals = assistant.map(refusal_of).unwrap_or_default();
+        let whole = if text.is_empty() { &refusals } else { text };
         if !self.written {
-            let refusals = assistant.map(refusal_of).unwrap_or_default();
-            self.text(if text.is_empty() { &refusals } else { text }, terminal)?;
+            self.text(whole, terminal)?;
+        } else if self.attached {
+            let said = std::mem::take(&mut self.said);
+            match whole.strip_prefix(said.as_str()) {
+                Some(rest) => self.text(rest, terminal)?,
+                None => self.text(&format!("\n{whole}"), terminal)?,
+            }
         }
         self.end_reasoning(terminal)?;
         if !self.at_line_start {
@@ -282,6 +330,18 @@ mod tests {
         assert_eq!(out.text(), "Hello\n", "half of what came before is not shown twice");
         assert!(err.text().contains("thread t turn 2"), "{}", err.text());
         assert!(err.text().ends_with("next: antiphon continue --thread t \"…\"\n"), "{}", err.text());
+    }
+
+    #[test]
+    fn what_a_broken_stream_lost_is_written_at_the_end() {
+        let (mut terminal, out, _) = Terminal::captured();
+        let mut answer = Answer::begin();
+        answer.progress(delta("Hel"), &mut terminal).unwrap();
+        answer.broken();
+        answer.progress(delta("o"), &mut terminal).unwrap();
+        let turn = Turn { exchange: &exchange(), run: None, thread: None, replayed: false };
+        answer.result(&turn, None, &mut terminal).unwrap();
+        assert_eq!(out.text(), "Hello\n");
     }
 
     #[test]

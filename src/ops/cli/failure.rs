@@ -10,6 +10,7 @@ use tonic_types::StatusExt;
 
 use super::hint;
 use super::terminal::{Style, Terminal, harmless};
+use crate::grpc::pb;
 
 /// Why a command did not do what it should.
 #[derive(Debug, thiserror::Error)]
@@ -99,6 +100,22 @@ impl From<Status> for Failure {
                 .map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)),
             request_id: details.request_info().map(|request| request.request_id.clone()).unwrap_or_default(),
         }))
+    }
+}
+
+impl From<&pb::ErrorStatus> for Refusal {
+    /// What a message of a stream says of an error.
+    fn from(error: &pb::ErrorStatus) -> Self {
+        Self {
+            code: Code::from_i32(error.code),
+            message: error.message.clone(),
+            reason: error.reason.clone(),
+            metadata: error.metadata.clone().into_iter().collect(),
+            fields: Vec::new(),
+            resource: None,
+            retry_after_ms: None,
+            request_id: String::new(),
+        }
     }
 }
 

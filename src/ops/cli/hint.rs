@@ -44,6 +44,11 @@ pub(crate) fn after(refusal: &Refusal) -> Option<String> {
         "CREDENTIAL_MISSING" | "PROVIDER_REFUSED_CREDENTIAL" if fact("credential_source") != "CALLER" => {
             format!("set the credential of the backend `{}` and restart the server", or("backend_id", "?"))
         }
+        "COORDINATION_NOT_FOUND" => "antiphon coordinations lists those that there are".to_owned(),
+        "COORDINATION_CONFLICT" => {
+            format!("antiphon coordinate --attach {}, or choose another id", or("coordination_id", "ID"))
+        }
+        "ANSWER_STALE" => "antiphon coordinations get ID shows what it waits for".to_owned(),
         "STORE_CORRUPT" => "stop the server, then antiphon verify --data DIR".to_owned(),
         "NOT_IMPLEMENTED" => "antiphon info lists what this server does not do yet".to_owned(),
         _ => return None,

@@ -22,8 +22,15 @@ macro_rules! named {
 }
 
 named!(
+    AnswerResponse,
     CaptureResponse,
     ContinueResponse,
+    CoordinateResponse,
+    CoordinationServiceCancelResponse,
+    CoordinationServiceGetResponse,
+    CoordinationServiceListResponse,
+    DecisionNeeded,
+    FailAction,
     ForkResponse,
     GetServerInfoResponse,
     InlineMedia,
@@ -38,6 +45,7 @@ named!(
     ListPromptsResponse,
     ListTurnsResponse,
     Message,
+    NextTurn,
     ProbeResponse,
     RecordRequest,
     RecordResponse,
@@ -81,6 +89,14 @@ fn dynamic<M: Named>(message: &M) -> Result<DynamicMessage, Error> {
 pub(crate) fn pretty<M: Named>(message: &M) -> Result<String, Error> {
     let mut bytes = Vec::new();
     let mut serializer = serde_json::Serializer::pretty(&mut bytes);
+    dynamic(message)?.serialize_with_options(&mut serializer, &SerializeOptions::new())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The message as JSON on one line.
+pub(crate) fn line<M: Named>(message: &M) -> Result<String, Error> {
+    let mut bytes = Vec::new();
+    let mut serializer = serde_json::Serializer::new(&mut bytes);
     dynamic(message)?.serialize_with_options(&mut serializer, &SerializeOptions::new())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -5,10 +5,13 @@ mod answer;
 mod bench;
 mod capture;
 mod catalog;
+mod chain;
 mod chat;
 mod check;
 mod completions;
 mod continuation;
+mod coordinate;
+mod coordinations;
 mod failure;
 mod fork;
 mod graph;
@@ -90,6 +93,10 @@ enum Verb {
     Probe(probe::Arguments),
     /// Store messages of calls that were made elsewhere
     Record(record::Arguments),
+    /// Go on turn by turn: a person, or a command, says what comes next
+    Coordinate(coordinate::Arguments),
+    /// Say something with local commands as tools, and print the final answer
+    Chain(chain::Arguments),
     /// Show one exchange with everything known of it
     Inspect(inspect::Arguments),
     /// Show turns, one a line, or as a graph
@@ -98,6 +105,8 @@ enum Verb {
     Threads(threads::Arguments),
     /// List, show and cancel runs
     Runs(runs::Arguments),
+    /// List, show, cancel and answer coordinations
+    Coordinations(coordinations::Arguments),
     /// Show what is configured: prompts, profiles, backends, contracts
     Catalog(catalog::Arguments),
     /// Show what the server is and how it is
@@ -118,10 +127,15 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// The server that was named.
+    fn server(&self) -> String {
+        let named = self.globals.server.clone().or_else(|| self.environment.var("ANTIPHON_SERVER"));
+        named.unwrap_or_else(|| DEFAULT_SERVER.to_owned())
+    }
+
     /// Connects to the server that was named.
     async fn remote(&self) -> Result<Remote, Failure> {
-        let server = self.globals.server.clone().or_else(|| self.environment.var("ANTIPHON_SERVER"));
-        Remote::connect(server.as_deref().unwrap_or(DEFAULT_SERVER), self.globals.timeout).await
+        Remote::connect(&self.server(), self.globals.timeout).await
     }
 }
 
@@ -191,10 +205,13 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Fork(arguments) => fork::run(arguments, &mut context).await,
             Verb::Probe(arguments) => probe::run(arguments, &mut context).await,
             Verb::Record(arguments) => record::run(arguments, &mut context).await,
+            Verb::Coordinate(arguments) => coordinate::run(arguments, &mut context).await,
+            Verb::Chain(arguments) => chain::run(arguments, &mut context).await,
             Verb::Inspect(arguments) => inspect::run(arguments, &mut context).await,
             Verb::Log(arguments) => log::run(arguments, &mut context).await,
             Verb::Threads(arguments) => threads::run(arguments, &mut context).await,
             Verb::Runs(arguments) => runs::run(arguments, &mut context).await,
+            Verb::Coordinations(arguments) => coordinations::run(arguments, &mut context).await,
             Verb::Catalog(arguments) => catalog::run(arguments, &mut context).await,
             Verb::Info(arguments) => info::run(arguments, &mut context).await,
             Verb::Verify(arguments) => verify::run(arguments, &mut context).await,
@@ -205,4 +222,16 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
     // What is still at work, such as a server that was stopped by force, is not waited for.
     runtime.shutdown_background();
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn what_can_be_typed_makes_sense() {
+        Line::command().debug_assert();
+    }
 }

@@ -10,6 +10,7 @@ use tonic::{Code, IntoRequest, Request};
 use super::failure::Failure;
 use crate::grpc::pb::admin_service_client::AdminServiceClient;
 use crate::grpc::pb::catalog_service_client::CatalogServiceClient;
+use crate::grpc::pb::coordination_service_client::CoordinationServiceClient;
 use crate::grpc::pb::exchange_service_client::ExchangeServiceClient;
 use crate::grpc::pb::run_service_client::RunServiceClient;
 use crate::grpc::pb::thread_service_client::ThreadServiceClient;
@@ -56,10 +57,17 @@ impl Remote {
         threads: ThreadServiceClient,
         /// Runs.
         runs: RunServiceClient,
+        /// Coordinations.
+        coordinations: CoordinationServiceClient,
         /// Configured resources.
         catalog: CatalogServiceClient,
         /// The server itself.
         admin: AdminServiceClient,
+    }
+
+    /// The deadline of each call.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.timeout
     }
 
     /// A request under the deadline, which the server is told.

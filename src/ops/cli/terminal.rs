@@ -162,6 +162,13 @@ impl Terminal {
         self.line(&text)
     }
 
+    /// Writes a message of the API to the output as one line of JSON, and passes it on at once.
+    pub(crate) fn json_line<M: json::Named>(&mut self, message: &M) -> io::Result<()> {
+        let text = json::line(message).map_err(io::Error::other)?;
+        self.line(&text)?;
+        self.flush()
+    }
+
     /// Passes on what was written.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.streams.out.flush()
@@ -183,6 +190,11 @@ impl Terminal {
         let mut text = String::new();
         self.streams.input.read_to_string(&mut text)?;
         Ok(text)
+    }
+
+    /// The input, to be read elsewhere; nothing is left of it here.
+    pub(crate) fn take_input(&mut self) -> Box<dyn Read + Send> {
+        std::mem::replace(&mut self.streams.input, Box::new(io::empty()))
     }
 
     /// Input comes from a program or a file.

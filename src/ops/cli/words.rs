@@ -20,6 +20,8 @@ macro_rules! word {
 word! {
     /// Where a run is.
     run_state: RunState, "RUN_STATE_";
+    /// Where a coordination is.
+    coordination_state: CoordinationState, "COORDINATION_STATE_";
     /// Why a model stopped.
     stop_reason: StopReason, "STOP_REASON_";
     /// Who speaks.
