@@ -10,6 +10,7 @@ mod ephemeral;
 mod following;
 mod leaving;
 mod listing;
+mod meddling;
 mod rejections;
 mod repeats;
 mod time;

@@ -102,6 +102,34 @@ async fn waits_for_room(server: &Running) {
 
 /// A cancel while an answer waits for admission: the turn is never claimed, and nothing is asked.
 #[tokio::test(flavor = "multi_thread")]
+async fn a_cancel_while_a_turn_waits_for_room_starts_nothing() {
+    let gate = Gate::closed();
+    let (provider, server, _) = asked_on_thread([stub::text("other").wait(&gate)], "capacity = 1\n").await;
+    let mut stream = Loop::start(&server, start_on("t", 2)).await;
+    let id = stream.started().await.coordination_id;
+    stream.decision().await;
+    let mut other = server.exchanges();
+    let other = tokio::spawn(async move { other.capture(ask::capture(ask::text("other"))).await });
+    provider.request(1).await;
+    stream.act(turn(ask::text_as("r", "go on"))).await;
+    waits_for_room(&server).await;
+    stream.say(coordinate::cancel()).await;
+    let ended = loop {
+        match stream.news().await {
+            pb::coordinate_response::Frame::Ended(ended) => break ended,
+            // Of the answer that waited.
+            pb::coordinate_response::Frame::Rejected(_) => {}
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(matches!(ended.outcome, Some(Outcome::Cancelled(_))));
+    gate.open();
+    other.await.unwrap().unwrap();
+    assert_eq!((got(&server, &id).await.turns_started, provider.count()), (0, 2));
+}
+
+/// A cancel by call does the same.
+#[tokio::test(flavor = "multi_thread")]
 async fn a_cancel_by_call_while_a_turn_waits_for_room_starts_nothing() {
     let gate = Gate::closed();
     let (provider, server, _) = asked_on_thread([stub::text("other").wait(&gate)], "capacity = 1\n").await;
@@ -118,4 +146,25 @@ async fn a_cancel_by_call_while_a_turn_waits_for_room_starts_nothing() {
     other.await.unwrap().unwrap();
     assert_eq!((got(&server, &id).await.turns_started, provider.count()), (0, 2));
     refused::is(&look::no_run(&server, "r").await, Code::NotFound, Reason::RunNotFound);
+}
+
+/// A cancel does not wait behind answers that wait for what is pending next.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancel_goes_before_answers_that_wait() {
+    let gate = Gate::closed();
+    let (provider, server, _) = asked_on_thread([stub::text("never").wait(&gate)], "").await;
+    let mut stream = Loop::start(&server, start_on("t", 5)).await;
+    stream.decision().await;
+    for text in ["one", "two", "three"] {
+        stream.act(turn_of(text)).await;
+    }
+    provider.request(1).await;
+    stream.say(coordinate::cancel()).await;
+    assert_eq!(provider.outcome(1).await, Answered::ClientClosed);
+    let ended = stream.until(|told| match told {
+        pb::coordinate_response::Frame::Ended(ended) => Some(ended.clone()),
+        _ => None,
+    });
+    assert!(matches!(ended.await.outcome, Some(Outcome::Cancelled(_))));
+    assert_eq!(provider.count(), 2);
 }
