@@ -48,7 +48,7 @@ async fn a_whole_log_has_no_damage_also_when_its_segments_were_used_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_changed_byte_of_a_message_or_header_before_the_end_is_seen() {
     let dir = tempfile::tempdir().unwrap();
-    written(dir.path(), 30).await;
+    written(dir.path(), 60).await;
     let path = dir.path().join("sled/db");
     let whole = fs::read(&path).unwrap();
     let log = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
