@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 pub(crate) async fn run(server: &str, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let mut exchanges = ExchangeServiceClient::connect(server.to_owned()).await?;
     let (say, said) = tokio::sync::mpsc::unbounded_channel();
-    let say = |frame| say.send(pb::CoordinateRequest { frame: Some(frame) });
+    let say = |frame| say.send(pb::CoordinateRequest { frame: Some(frame) }).map_err(|_| "the stream is closed");
 
     // The first request is outside the budget; its result is presented like every later one.
     let request = asks("Describe the harbour of Lisbon.");

@@ -47,11 +47,18 @@ impl Callback {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Choice {
     /// An action of the API.
-    Act(Action),
+    Act(Box<Action>),
     /// Let go of it for now.
     Suspend,
     /// End it.
     Cancel,
+}
+
+impl Choice {
+    /// An action.
+    pub(crate) fn act(action: Action) -> Self {
+        Self::Act(Box::new(action))
+    }
 }
 
 /// Lines of the input, read when they are asked for, on a thread of their own.
@@ -92,18 +99,18 @@ impl Lines {
 pub(crate) fn typed(line: &str, base: &pb::ExecutionRequest) -> Result<Choice, String> {
     let line = line.trim();
     let Some(command) = line.strip_prefix('/') else {
-        return if line.is_empty() { Err(String::new()) } else { Ok(Choice::Act(say(line, base))) };
+        return if line.is_empty() { Err(String::new()) } else { Ok(Choice::act(say(line, base))) };
     };
     // A message that begins with a stroke has two.
     if command.starts_with('/') {
-        return Ok(Choice::Act(say(command, base)));
+        return Ok(Choice::act(say(command, base)));
     }
     let (word, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
     match (word, rest.trim()) {
-        ("stop", "") => Ok(Choice::Act(Action::Stop(pb::StopAction {}))),
+        ("stop", "") => Ok(Choice::act(Action::Stop(pb::StopAction {}))),
         ("suspend", "") => Ok(Choice::Suspend),
         ("cancel", "") => Ok(Choice::Cancel),
-        ("fail", why) => Ok(Choice::Act(Action::Fail(failure(why)))),
+        ("fail", why) => Ok(Choice::act(Action::Fail(failure(why)))),
         ("stop" | "suspend" | "cancel", _) => Err(format!("/{word} takes nothing after it")),
         _ => Err(format!("/{word} is not known: {WHAT_CAN_BE_SAID}; a message that begins with / has two")),
     }
@@ -162,7 +169,7 @@ pub(crate) fn answered(said: &Said, base: &pb::ExecutionRequest) -> Choice {
 
 /// The failure of a command.
 pub(crate) fn broken(why: &str) -> Choice {
-    Choice::Act(Action::Fail(pb::FailAction {
+    Choice::act(Action::Fail(pb::FailAction {
         code: Code::Unknown.into(),
         reason: CALLBACK_FAILED.to_owned(),
         message: cut(why),
@@ -184,16 +191,16 @@ fn read(text: &str, base: &pb::ExecutionRequest) -> Result<Choice, String> {
     let fields: IndexMap<String, Box<RawValue>> =
         serde_json::from_str(body.get()).map_err(|error| format!("{name}: {error}"))?;
     match name.as_str() {
-        "continue" => turn(fields, base).map(Choice::Act).map_err(|why| format!("continue: {why}")),
+        "continue" => turn(fields, base).map(Choice::act).map_err(|why| format!("continue: {why}")),
         "fail" => {
             let mut fail: pb::FailAction = json::parse(body.get()).map_err(|error| format!("fail: {error}"))?;
             if fail.code == 0 {
                 fail.code = Code::Aborted.into();
             }
-            Ok(Choice::Act(Action::Fail(fail)))
+            Ok(Choice::act(Action::Fail(fail)))
         }
         "stop" | "suspend" if !fields.is_empty() => Err(format!("{name}: has no fields")),
-        "stop" => Ok(Choice::Act(Action::Stop(pb::StopAction {}))),
+        "stop" => Ok(Choice::act(Action::Stop(pb::StopAction {}))),
         "suspend" => Ok(Choice::Suspend),
         _ => Err(format!("`{name}` is none of `continue`, `stop`, `fail`, `suspend`")),
     }

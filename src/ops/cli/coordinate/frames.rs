@@ -153,7 +153,7 @@ impl Drive<'_> {
         let id = needed.decision_id.clone();
         match &self.plan.callback {
             Callback::Stop => {
-                self.decide(id, Choice::Act(Action::Stop(pb::StopAction {})));
+                self.decide(id, Choice::act(Action::Stop(pb::StopAction {})));
                 return Ok(());
             }
             Callback::Prompt(lines) => {
@@ -203,7 +203,7 @@ impl Drive<'_> {
                     Some(line) => callback::typed(&line, &self.plan.base),
                     // The end of the input decides nothing, but what is not kept cannot wait.
                     None if is_kept => Ok(Choice::Suspend),
-                    None => Ok(Choice::Act(Action::Stop(pb::StopAction {}))),
+                    None => Ok(Choice::act(Action::Stop(pb::StopAction {}))),
                 };
                 match choice {
                     Ok(choice) => self.decide(id, choice),
@@ -245,9 +245,9 @@ impl Drive<'_> {
         match choice {
             Choice::Act(action) => {
                 let action = if self.plan.coordination_id.is_empty() {
-                    pb::NextAction { decision_id: id.clone(), action: Some(action) }
+                    pb::NextAction { decision_id: id.clone(), action: Some(*action) }
                 } else {
-                    callback::answer(id.clone(), action)
+                    callback::answer(id.clone(), *action)
                 };
                 self.say(Say::NextAction(action.clone()));
                 self.answers.insert(id, Say::NextAction(action));

@@ -6,10 +6,24 @@ fn base() -> pb::ExecutionRequest {
     pb::ExecutionRequest { profile_id: "p".into(), ..Default::default() }
 }
 
-fn request(choice: Choice) -> pb::ExecutionRequest {
+fn action(choice: Choice) -> Action {
     match choice {
-        Choice::Act(Action::Turn(pb::NextTurn { input: Some(pb::next_turn::Input::Request(request)), .. })) => request,
+        Choice::Act(action) => *action,
+        other => panic!("no action: {other:?}"),
+    }
+}
+
+fn request(choice: Choice) -> pb::ExecutionRequest {
+    match action(choice) {
+        Action::Turn(pb::NextTurn { input: Some(pb::next_turn::Input::Request(request)), .. }) => request,
         other => panic!("no request: {other:?}"),
+    }
+}
+
+fn failed(choice: Choice) -> pb::FailAction {
+    match action(choice) {
+        Action::Fail(fail) => fail,
+        other => panic!("no failure: {other:?}"),
     }
 }
 
@@ -19,14 +33,14 @@ fn a_line_is_a_message_or_a_word_with_a_stroke() {
     let said = request(typed(" and on \n").unwrap());
     assert_eq!((said.text.as_str(), said.profile_id.as_str()), ("and on", "p"));
     assert_eq!(request(typed("//etc").unwrap()).text, "/etc");
-    assert_eq!(typed("/stop\n"), Ok(Choice::Act(Action::Stop(pb::StopAction {}))));
+    assert_eq!(typed("/stop\n"), Ok(Choice::act(Action::Stop(pb::StopAction {}))));
     assert_eq!((typed("/suspend"), typed("/cancel")), (Ok(Choice::Suspend), Ok(Choice::Cancel)));
     assert_eq!(typed("  "), Err(String::new()));
     assert!(typed("/quit").unwrap_err().contains("/stop"));
     assert!(typed("/stop it").is_err());
-    let Ok(Choice::Act(Action::Fail(fail))) = typed("/fail NOT_GOOD it is thin") else { panic!("no failure") };
+    let fail = failed(typed("/fail NOT_GOOD it is thin").unwrap());
     assert_eq!((fail.reason.as_str(), fail.message.as_str(), fail.code), ("NOT_GOOD", "it is thin", 10));
-    let Ok(Choice::Act(Action::Fail(fail))) = typed("/fail it is thin") else { panic!("no failure") };
+    let fail = failed(typed("/fail it is thin").unwrap());
     assert_eq!((fail.reason.as_str(), fail.message.as_str()), ("", "it is thin"));
 }
 
@@ -34,7 +48,7 @@ fn a_line_is_a_message_or_a_word_with_a_stroke() {
 fn a_turn_is_named_after_its_decision() {
     let named = |base: &pb::ExecutionRequest| {
         let action = answer("d1".into(), say("hi", base)).action.unwrap();
-        request(Choice::Act(action)).run_id
+        request(Choice::act(action)).run_id
     };
     assert_eq!(named(&base()), "d1");
     assert_eq!(named(&pb::ExecutionRequest { run_id: "mine".into(), ..base() }), "mine");
@@ -46,9 +60,9 @@ fn a_commands_json_is_an_action() {
     assert_eq!(request(read(r#"{"continue": {"text": "go"}}"#).unwrap()).profile_id, "p");
     let own = request(read(r#"{"continue": {"request": {"text": "go"}, "detachThread": true}}"#).unwrap());
     assert_eq!((own.text.as_str(), own.profile_id.as_str()), ("go", ""), "a whole request stands as it is");
-    assert_eq!(read(r#"{"stop": {}}"#), Ok(Choice::Act(Action::Stop(pb::StopAction {}))));
+    assert_eq!(read(r#"{"stop": {}}"#), Ok(Choice::act(Action::Stop(pb::StopAction {}))));
     assert_eq!(read(r#"{"suspend": {}}"#), Ok(Choice::Suspend));
-    let Ok(Choice::Act(Action::Fail(fail))) = read(r#"{"fail": {"reason": "R", "code": 9}}"#) else { panic!() };
+    let fail = failed(read(r#"{"fail": {"reason": "R", "code": 9}}"#).unwrap());
     assert_eq!((fail.reason.as_str(), fail.code), ("R", 9));
     for (bad, why) in [
         ("", "EOF"),
@@ -75,12 +89,10 @@ fn a_command_that_fails_is_the_callers_failure() {
         code,
         interrupted: false,
     };
-    let message = |said: Said| match answered(&said, &base()) {
-        Choice::Act(Action::Fail(fail)) => {
-            assert_eq!((fail.reason.as_str(), fail.code), (CALLBACK_FAILED, 2));
-            fail.message
-        }
-        other => panic!("no failure: {other:?}"),
+    let message = |said: Said| {
+        let fail = failed(answered(&said, &base()));
+        assert_eq!((fail.reason.as_str(), fail.code), (CALLBACK_FAILED, 2));
+        fail.message
     };
     assert_eq!(message(said("", "no reviewer", Some(1))), "no reviewer");
     assert_eq!(message(said("", "", Some(1))), "the command failed: its exit code is 1");
