@@ -72,22 +72,45 @@ async fn b147_grpcurl_takes_text_as_text_and_shows_what_it_got() {
     assert!(!misspelt.succeeded && misspelt.printed.contains("no known field named txt"), "{}", misspelt.printed);
 }
 
-/// Several messages on standard input drive a whole coordination, since an answer without an id answers what is pending.
+/// Several messages on standard input drive a loop; when the input ends, so does the call, well: at the end of the loop, or detached from it.
 #[tokio::test(flavor = "multi_thread")]
-async fn b147_a_coordination_is_driven_from_standard_input() {
+async fn b147_grpcurl_drives_a_loop_from_standard_input() {
     let server = Running::echo().await;
-    let start = r#"{"start": {"initial_request": {"request": {"text": "Hi"}}, "additional_turns": 1}}"#;
-    let turn = r#"{"next_action": {"turn": {"request": {"text": "And on"}}}}"#;
-    let stop = r#"{"next_action": {"stop": {}}}"#;
-    let script = format!(
-        "printf '%s\\n' '{start}' '{turn}' '{stop}' | \
-         grpcurl -plaintext -d @ {DOCUMENTED} antiphon.v1.ExchangeService/Coordinate"
-    );
-    let done = shell::run(&script, server.address()).await;
-    assert!(done.succeeded, "{}", done.printed);
-    for expected in ["You said: And on", r#""turnsStarted": 1"#, r#""stopped": {}"#] {
-        assert!(done.printed.contains(expected), "{expected} is missing in {}", done.printed);
-    }
+    let start = r#"{"start": {"initialRequest": {"request": {"text": "Grüße"}}, "additionalTurns": 2}}"#;
+    let turn = r#"{"nextAction": {"turn": {"request": {"text": "more"}}}}"#;
+    let stop = r#"{"nextAction": {"stop": {}}}"#;
+    let coordinate = async |messages: &[&str]| {
+        let said: Vec<String> = messages.iter().map(|message| format!("'{message}'")).collect();
+        let script = format!(
+            "printf '%s\\n' {} | grpcurl -plaintext -d @ {DOCUMENTED} antiphon.v1.ExchangeService/Coordinate",
+            said.join(" ")
+        );
+        let done = shell::run(&script, server.address()).await;
+        assert!(done.succeeded, "{}", done.printed);
+        done.printed
+    };
+    let whole = coordinate(&[start, turn, stop]).await;
+    assert_eq!(whole.matches("\"decisionNeeded\": {").count(), 2, "{whole}");
+    assert!(whole.contains("Grüße") && whole.contains("\"stopped\": {}"), "{whole}");
+    let half = coordinate(&[start, turn]).await;
+    assert_eq!(half.matches("\"decisionNeeded\": {").count(), 2, "{half}");
+    assert!(half.contains("\"reason\": \"DETACH_REASON_HALF_CLOSED\""), "{half}");
+    // Attached to by its id, which is in what was printed.
+    let detached = half.split("\"detached\": {").nth(1).unwrap();
+    let id = detached.split("\"coordinationId\": \"").nth(1).unwrap().split('"').next().unwrap();
+    let attach = format!(r#"{{"attach": {{"coordinationId": "{id}"}}}}"#);
+    let again = coordinate(&[&attach, stop]).await;
+    assert!(again.contains("\"attached\": true") && again.contains("\"stopped\": {}"), "{again}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn b147_what_is_not_implemented_says_so_by_name() {
+    let server = Running::echo().await;
+    let done = call("ThreadService/Restore", "{}", &server).await;
+    assert!(!done.succeeded);
+    assert!(done.printed.contains("Code: Unimplemented"), "{}", done.printed);
+    assert!(done.printed.contains("`ThreadService.Restore` is not implemented"), "{}", done.printed);
+    assert!(done.printed.contains(r#""reason": "NOT_IMPLEMENTED""#), "{}", done.printed);
 }
 
 /// Details of errors once came as base64, since reflection did not know their types.
