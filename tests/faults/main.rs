@@ -17,6 +17,7 @@
 mod support;
 
 mod child;
+mod coordination_memory;
 mod coordinations;
 mod damage;
 mod disk;
