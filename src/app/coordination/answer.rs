@@ -63,6 +63,10 @@ impl App {
             return Err(out_of_order(&now));
         };
         self.accept_work()?;
+        if let Some(flight) = live.last_flight() {
+            // The step that led here is on record, and lets its thread go in a moment.
+            drop(flight.watch(true, None).outcome().await);
+        }
         let answered = Answered { id: pending.to_string(), fingerprint: answer.fingerprint };
         match (now.state.clone(), answer.reply) {
             (State::AwaitingDecision(_), Reply::Turn(next)) => {

@@ -98,7 +98,7 @@ impl Launch {
                 return;
             }
         };
-        live.flies(Some(Arc::clone(watcher.flight())));
+        live.flies(Arc::clone(watcher.flight()));
         live.started();
         drop(turnstile);
         let run_id = watcher.run_id().clone();
@@ -175,7 +175,7 @@ async fn mind(app: &Arc<App>, caller: &Caller, live: &Arc<Live>, mut watcher: Wa
             }
         }
     };
-    live.flies(None);
+    live.landed(watcher.flight());
     let Ok(now) = app.there(live) else { return };
     let run_id = watcher.run_id();
     match (&now.state, outcome) {

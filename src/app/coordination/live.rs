@@ -235,9 +235,9 @@ impl Live {
                 board.recent.pop_first();
             }
         }
-        let started = after.state.run_id() != board.now.as_ref().and_then(|now| now.state.run_id());
+        let started = matches!(after.state, State::TurnRunning(_))
+            && after.state.run_id() != board.now.as_ref().and_then(|now| now.state.run_id());
         if started {
-            board.flight = None;
             board.unread = 0;
         }
         board.now = Some(Arc::new(after.clone()));
@@ -315,14 +315,25 @@ impl Live {
     }
 
     /// The run of the turn at work is in flight.
-    pub(super) fn flies(&self, flight: Option<Arc<Flight>>) {
-        self.board().flight = flight;
+    pub(super) fn flies(&self, flight: Arc<Flight>) {
+        self.board().flight = Some(flight);
+        self.changed.send_replace(());
+    }
+
+    /// A flight has landed. A newer one stays.
+    pub(super) fn landed(&self, flight: &Arc<Flight>) {
+        self.board().flight.take_if(|known| Arc::ptr_eq(known, flight));
         self.changed.send_replace(());
     }
 
     /// The flight of a run, if that is at work.
     pub(super) fn flight(&self, run_id: &RunId) -> Option<Arc<Flight>> {
         self.board().flight.clone().filter(|flight| flight.run_id == *run_id)
+    }
+
+    /// The flight of the last step, until it has landed.
+    pub(super) fn last_flight(&self) -> Option<Arc<Flight>> {
+        self.board().flight.clone()
     }
 
     /// An answer waits for admission from now on, until [`Self::started`]. What is given here ends it.
