@@ -83,6 +83,9 @@ impl App {
                 self.decided(live, &Event::Fail { answered, failure }, &pending).await
             }
             (State::AwaitingTools(batch), Reply::Results { results, run_id }) => {
+                if let Some(fault) = self.ended_outside(live, &batch).await? {
+                    return self.decided(live, &Event::Unprepared { answered, fault }, &pending).await;
+                }
                 let given = self.given(live, &batch, results, run_id.as_ref()).await?;
                 self.results(caller, live, &now, batch, answered, given, turn).await
             }
@@ -177,6 +180,26 @@ impl App {
             stream: now.terms.deltas || live.is_listened(),
             companion: None,
         }
+    }
+
+    /// Why the run of a batch no longer waits for it: somebody cancelled it, or sent its results by another way. Its error, or that, is the
+    /// first error of an execution, which ends the coordination.
+    async fn ended_outside(&self, live: &Live, batch: &Batch) -> Result<Option<Fault>, Fault> {
+        if live.ephemeral {
+            return Ok(None);
+        }
+        let run_id = &batch.turn.run_id;
+        let read = self.ledger.run(&live.namespace, run_id).await.map_err(store_fault)?;
+        let Some((run, _)) =
+            read.filter(|(run, _)| run.state != RunState::PendingTools || run.exchange != Some(batch.exchange))
+        else {
+            return Ok(None);
+        };
+        let elsewhere = || {
+            let message = format!("run `{run_id}` went on without its coordination: continue from where it is now");
+            Fault::new(Reason::NoPendingToolCalls, message)
+        };
+        Ok(Some(run.failure.unwrap_or_else(elsewhere).with("run_id", run_id).with("run_state", run.state.word())))
     }
 
     /// The results of an answer by our ids of their calls, checked against the batch.

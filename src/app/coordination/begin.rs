@@ -213,6 +213,12 @@ impl App {
 
     /// The stream broke. The coordination goes on without it; a turn at work is finished, or cancelled where that was agreed.
     pub(super) async fn let_go(&self, live: &Live, broke: bool) -> Result<(), Fault> {
+        let left = self.leave(live, broke).await;
+        live.has_left();
+        left
+    }
+
+    async fn leave(&self, live: &Live, broke: bool) -> Result<(), Fault> {
         let now = self.there(live)?;
         if now.state.end().is_some() {
             return Ok(());

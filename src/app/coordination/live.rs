@@ -124,6 +124,8 @@ struct Board {
     /// Counts the streams; the last one is attached unless it has let go.
     streams: u64,
     attached: bool,
+    /// Streams that have let go, and when they did is not on record yet.
+    leaving: usize,
     /// What happened cannot be kept.
     broken: Option<Fault>,
     /// Exchanges of an ephemeral coordination, which are nowhere else.
@@ -430,6 +432,7 @@ impl Live {
         let was = board.attached && board.streams == stream;
         if was {
             board.attached = false;
+            board.leaving += 1;
         }
         drop(board);
         self.changed.send_replace(());
@@ -440,6 +443,18 @@ impl Live {
     pub(super) fn is_attached_as(&self, stream: u64) -> bool {
         let board = self.board();
         board.attached && board.streams == stream
+    }
+
+    /// When a stream let go is on record, or will not be.
+    pub(super) fn has_left(&self) {
+        let mut board = self.board();
+        board.leaving = board.leaving.saturating_sub(1);
+    }
+
+    /// Whether it is left alone, as far as its record knows since when.
+    pub(super) fn is_alone(&self) -> bool {
+        let board = self.board();
+        !board.attached && board.leaving == 0
     }
 
     /// Whether a stream is attached.

@@ -151,7 +151,9 @@ impl Stream {
         match &told {
             Ok(Told { what: What::Ended(_), .. }) | Err(_) => {
                 self.over = true;
-                self.live.detach(self.number);
+                if self.live.detach(self.number) {
+                    self.live.has_left();
+                }
             }
             Ok(Told { what: What::Detached { .. }, .. }) => self.over = true,
             Ok(Told { what: What::DecisionNeeded(needed), .. }) => self.live.delivers(&needed.id),

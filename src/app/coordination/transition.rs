@@ -207,7 +207,7 @@ impl App {
         let Some(now) = live.now() else {
             return Ok(());
         };
-        let Some((at, why)) = now.expiry(live.is_attached()) else {
+        let Some((at, why)) = now.expiry(!live.is_alone()) else {
             return Ok(());
         };
         // A turn at work has a timer of its own, and an answer that waits for admission has come in time for its decision.

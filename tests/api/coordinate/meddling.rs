@@ -6,7 +6,7 @@ use pb::coordinate_response::Frame as Told;
 use pb::next_action::Action;
 use tonic::Code;
 
-use super::{asked, asked_on_thread, begun, cancel};
+use super::{asked, asked_on_thread, begun, cancel, got};
 use crate::support::coordinate::{Loop, results, start, start_on, stop, turn, turn_of};
 use crate::support::server::{Running, scripted};
 use crate::support::{ask, refused};
@@ -155,4 +155,16 @@ async fn an_exchange_is_presented_with_what_it_is() {
     let read = server.exchanges().inspect(ask::inspect(&exchange)).await.unwrap().into_inner();
     assert_eq!(Some(presented), read.exchange);
     assert_eq!(run, look::run(&server, &run.run_id).await);
+}
+
+/// The run is cancelled by its own id while its tools are pending: the first error of an execution ends the coordination.
+#[tokio::test(flavor = "multi_thread")]
+async fn results_for_a_run_that_was_cancelled_end_it() {
+    let (_provider, server, mut stream, id) = waiting().await;
+    server.runs().cancel(pb::RunServiceCancelRequest { run_id: "r".into() }).await.unwrap();
+    stream.say(results("", vec![ask::result("a", "seen")])).await;
+    let (ended, status) = stream.ended().await;
+    assert!(ended.undelivered_exchange.is_none());
+    refused::is(&status.unwrap(), Code::Cancelled, Reason::RunCancelled);
+    assert_eq!(got(&server, &id).await.state(), pb::CoordinationState::Failed);
 }
