@@ -55,7 +55,8 @@ async fn got(program: &Program, id: &str) -> pb::Coordination {
     client.get(request).await.unwrap().into_inner().coordination.unwrap()
 }
 
-/// Waits until the first turn of a coordination is over. A list has no content, and costs little to ask for again and again.
+/// Waits until the first turn of a coordination is over. Only an attached stream or a Watch of its run would tell, and both bring the answer,
+/// whose memory is what is measured. A list has no content, and costs little to ask for again and again.
 async fn turned(program: &Program, id: &str) {
     let mut client = CoordinationServiceClient::new(program.fresh_channel());
     loop {

@@ -155,7 +155,7 @@ class Record:
         _until(lambda: self.state(coordination_id), *states)
 
     def wait_run(self, run_id: str, *states: str) -> None:
-        """Until a run is in one of these states."""
+        """Until a run is in one of these states. One that is not there yet has nothing to follow."""
         _until(lambda: self._run_state(run_id), *states)
 
     def _run_state(self, run_id: str) -> str:
@@ -167,6 +167,7 @@ class Record:
 
 
 def _until(state: Callable[[], str], *states: str) -> None:
+    # Asks again and again: only the attached stream is told of a coordination, and the test must not take it over.
     until = time.monotonic() + 10
     while (found := state()) not in states:
         assert time.monotonic() < until, f"it is still {found}"

@@ -21,8 +21,8 @@ use super::live::Live;
 use super::told::Accepted;
 use super::transition::out_of_order;
 
-/// How many frames of the journal are searched for what became of an earlier answer: a batch has so many results at most.
-const SEARCHED: usize = 2_048;
+/// How many pages of the journal are read at once for what became of an earlier answer, which mostly is in the next one.
+const SEARCHED: usize = 4;
 
 impl App {
     /// Gives the pending answer from anywhere; `answer.id` must be there.
@@ -126,14 +126,13 @@ impl App {
         let Some(sequence) = id.sequence() else {
             return Err(stale("is not what this coordination waits for"));
         };
-        let frames = self.journal_of(live, sequence.saturating_sub(1), SEARCHED).await?;
-        let mut frames = frames.into_iter().map(|(_, frame)| frame);
+        let mut frames = self.step_of(live, sequence).await?.into_iter();
         match frames.next() {
             Some(Frame::DecisionNeeded { id: asked, .. } | Frame::ToolsNeeded { id: asked, .. }) if asked == *id => {}
             Some(Frame::GenerationNeeded { id: asked, .. }) if asked == *id => {}
             _ => return Err(stale("is not what this coordination waits for")),
         }
-        for frame in frames.take_while(|frame| !frame.asks()) {
+        for frame in frames {
             if let Frame::Accepted { answered, run_id, turns_started, batch } = frame
                 && answered.id == id.as_str()
                 && answered.fingerprint == answer.fingerprint
@@ -148,6 +147,24 @@ impl App {
             }
         }
         Err(stale("was answered otherwise, or is over"))
+    }
+
+    /// The frame of a number and those after it, up to the next that asks for something.
+    async fn step_of(&self, live: &Live, sequence: u64) -> Result<Vec<Frame>, Fault> {
+        let (mut step, mut after) = (Vec::new(), sequence.saturating_sub(1));
+        loop {
+            let page = self.journal_of(live, after, SEARCHED).await?;
+            let Some((last, _)) = page.last() else {
+                return Ok(step);
+            };
+            after = *last;
+            for (_, frame) in page {
+                if frame.asks() && !step.is_empty() {
+                    return Ok(step);
+                }
+                step.push(frame);
+            }
+        }
     }
 
     /// What a decision's answer asks for, as a turn.

@@ -12,7 +12,7 @@ use super::answer::results_in;
 use super::live::{Bodies, Live, Recent};
 use super::told::{Accepted, DecisionNeeded, Ended, Pending, Told, ToolsNeeded, View, What};
 
-/// How many frames of the journal are read at once.
+/// How many pages of the journal are read at once.
 const PAGE: usize = 64;
 
 impl App {

@@ -17,7 +17,8 @@ use crate::store::{Error, Namespace};
 
 impl Changes {
     /// Keeps bytes in the namespace that the set will be committed to, unless they are there. Gives their hash.
-    pub fn keep_part(&mut self, ns: &Namespace, bytes: Bytes) -> Hash {
+    #[cfg(test)]
+    pub(in crate::store) fn keep_part(&mut self, ns: &Namespace, bytes: Bytes) -> Hash {
         let hash = Hasher::new(ns).part(&bytes);
         self.parts.insert(hash, bytes);
         hash
@@ -48,7 +49,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When the store fails or the record is damaged.
-    pub async fn part(&self, ns: &Namespace, hash: Hash) -> Result<Option<Bytes>, Error> {
+    pub(in crate::store) async fn part(&self, ns: &Namespace, hash: Hash) -> Result<Option<Bytes>, Error> {
         let entry = Entry::Part(hash);
         self.raw(ns, &entry).await?.map(|raw| open(&entry, &raw)).transpose()
     }
