@@ -2,7 +2,9 @@
 //! gRPC. It must not know how the server is made.
 
 mod caller;
+mod decider;
 mod echo;
+mod idle;
 mod measure;
 mod provider;
 mod work;
@@ -44,6 +46,12 @@ pub(super) struct Arguments {
     /// Be a provider at this address, which the default profile of the server has as its own, and measure what the server adds to it
     #[arg(long, value_name = "ADDRESS")]
     provider: Option<SocketAddr>,
+    /// Open so many Coordinate streams and hold them, instead of any other work
+    #[arg(long, value_name = "COUNT", requires = "process", conflicts_with_all = ["only", "provider"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    idle: Option<u32>,
+    /// The server's process on this machine, whose memory is told
+    #[arg(long, value_name = "PID")]
+    process: Option<u32>,
 }
 
 /// Measures and shows it.
@@ -55,14 +63,21 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     let disk = disk.map_err(|error| Failure::broken(&error))?.map_err(|error| Failure::broken(&error))?;
     let load = Load { time, bytes: arguments.bytes as usize, turns: arguments.turns, deep: arguments.deep };
     let mut rows = vec![Row::of("fdatasync of 4 KiB, one after the other", 1, disk)];
-    for callers in [1, usize::from(arguments.callers)] {
-        rows.push(Row::of("bare echo of a turn", callers, echo::measure(callers, &load).await?));
+    let many = usize::from(arguments.callers);
+    let is_wanted = |work: &Work| arguments.only.is_empty() || arguments.only.contains(work);
+    for callers in Work::Record.callers(many) {
+        rows.push(Row::of("bare echo of a turn", callers, echo::calls(callers, &load).await?));
     }
-    if let Some(address) = arguments.provider {
+    if let Some((count, process)) = arguments.idle.zip(arguments.process) {
+        rows.push(idle::measure(count, process, context, &load).await?);
+    } else if let Some(address) = arguments.provider {
         rows.extend(provider::measure(address, &remote, &load).await?);
     } else {
-        for work in Work::ALL.into_iter().filter(|work| arguments.only.is_empty() || arguments.only.contains(work)) {
-            for callers in work.callers(usize::from(arguments.callers)) {
+        for work in Work::ALL.into_iter().filter(is_wanted) {
+            for callers in work.callers(many) {
+                if work == Work::Decide {
+                    rows.push(Row::of("bare echo in a stream", callers, echo::streams(callers, &load).await?));
+                }
                 let starts = work.begin(&remote, callers, &load).await?;
                 let data = arguments.disk.as_deref().filter(|_| work.writes());
                 let before = data.map(bytes_in);
@@ -89,32 +104,38 @@ struct Row {
     figures: Figures,
     /// What each call left on the disk, where that is known.
     bytes: Option<f64>,
+    /// How much memory each took at the server, where that is known.
+    memory: Option<f64>,
 }
 
 impl Row {
     fn of(what: &str, callers: usize, figures: Figures) -> Self {
-        Self { what: what.to_owned(), callers, figures, bytes: None }
+        Self { what: what.to_owned(), callers, figures, bytes: None, memory: None }
     }
 
     fn json(&self) -> serde_json::Value {
         let mut json = self.figures.json(&self.what, self.callers);
-        if let (Some(bytes), Some(json)) = (self.bytes, json.as_object_mut()) {
-            json.insert("diskBytes".to_owned(), bytes.into());
+        for (key, value) in [("diskBytes", self.bytes), ("memoryBytes", self.memory)] {
+            if let (Some(value), Some(json)) = (value, json.as_object_mut()) {
+                json.insert(key.to_owned(), value.into());
+            }
         }
         json
     }
 }
 
 fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new(&["what", "callers", "a second", "p50 ms", "p99 ms", "disk bytes"]);
-    for Row { what, callers, figures, bytes } in rows {
+    let mut table = Table::new(&["what", "callers", "a second", "p50 ms", "p99 ms", "disk bytes", "memory bytes"]);
+    for Row { what, callers, figures, bytes, memory } in rows {
+        let whole = |bytes: &Option<f64>| bytes.map(|bytes| format!("{bytes:.0}")).unwrap_or_default();
         table.row(vec![
             what.as_str().into(),
             callers.to_string().into(),
             format!("{:.0}", figures.per_second).into(),
             format!("{:.3}", figures.p50.as_secs_f64() * 1e3).into(),
             format!("{:.3}", figures.p99.as_secs_f64() * 1e3).into(),
-            bytes.map(|bytes| format!("{bytes:.0}")).unwrap_or_default().into(),
+            whole(bytes).into(),
+            whole(memory).into(),
         ]);
     }
     table

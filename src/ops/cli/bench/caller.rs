@@ -142,6 +142,7 @@ impl Caller {
     }
 }
 
-fn at(exchange: &str) -> pb::ExchangePoint {
+/// A point to go on from.
+pub(super) fn at(exchange: &str) -> pb::ExchangePoint {
     pb::ExchangePoint { exchange_id: exchange.to_owned() }
 }

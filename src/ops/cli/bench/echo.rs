@@ -1,4 +1,5 @@
-//! The floor under every figure: a unary call over the same transport that only sends back what came. It must not know the server.
+//! The floor under every figure: calls over the same transport that only send back what came, one by one and in a stream. It must not know
+//! the server.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -6,13 +7,16 @@ use std::task::{Context, Poll};
 
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::body::Body;
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic::codegen::{Service, http};
-use tonic::server::{Grpc, NamedService, UnaryService};
+use tonic::server::{Grpc, NamedService, StreamingService, UnaryService};
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Server};
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response, Status, Streaming};
 use tonic_prost::ProstCodec;
 
 use super::measure::{self, Figures};
@@ -20,7 +24,8 @@ use super::work::Load;
 use crate::grpc::pb;
 use crate::ops::cli::failure::Failure;
 
-const PATH: &str = "/antiphon.bench.Echo/Echo";
+const CALL: &str = "/antiphon.bench.Echo/Call";
+const STREAM: &str = "/antiphon.bench.Echo/Stream";
 
 #[derive(Clone)]
 struct Echo;
@@ -39,7 +44,11 @@ impl Service<http::Request<Body>> for Echo {
     }
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        Box::pin(async move { Ok(Grpc::new(ProstCodec::default()).unary(Back, request).await) })
+        Box::pin(async move {
+            let mut grpc = Grpc::new(ProstCodec::default());
+            let is_stream = request.uri().path() == STREAM;
+            Ok(if is_stream { grpc.streaming(Back, request).await } else { grpc.unary(Back, request).await })
+        })
     }
 }
 
@@ -54,24 +63,72 @@ impl UnaryService<pb::RecordRequest> for Back {
     }
 }
 
-/// Measures it with a turn of the load's size.
-pub(super) async fn measure(callers: usize, load: &Load) -> Result<Figures, Failure> {
-    let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|error| Failure::broken(&error))?;
-    let address = listener.local_addr().map_err(|error| Failure::broken(&error))?;
-    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-    let serving = tokio::spawn(Server::builder().add_service(Echo).serve_with_incoming(incoming));
-    let endpoint = Channel::from_shared(format!("http://{address}")).map_err(|error| Failure::broken(&error))?;
-    let channel = endpoint.connect().await.map_err(|error| Failure::broken(&error))?;
+impl StreamingService<pb::RecordRequest> for Back {
+    type Response = pb::RecordRequest;
+    type ResponseStream = Streaming<pb::RecordRequest>;
+    type Future = Ready<Result<Response<Self::ResponseStream>, Status>>;
+
+    fn call(&mut self, request: Request<Streaming<pb::RecordRequest>>) -> Self::Future {
+        ready(Ok(Response::new(request.into_inner())))
+    }
+}
+
+/// Measures single calls with a turn of the load's size.
+pub(super) async fn calls(callers: usize, load: &Load) -> Result<Figures, Failure> {
+    let (channel, serving) = serve().await?;
     let turn = load.turn(0);
     let callers = (0..callers).map(|_| (channel.clone(), turn.clone())).collect();
     let figures = measure::calls(callers, load.time, |(channel, turn): (Channel, pb::RecordRequest)| async move {
         let mut client = tonic::client::Grpc::new(channel.clone());
         client.ready().await.map_err(|error| Failure::broken(&error))?;
         let codec: ProstCodec<pb::RecordRequest, pb::RecordRequest> = ProstCodec::default();
-        client.unary(Request::new(turn.clone()), PathAndQuery::from_static(PATH), codec).await?;
+        client.unary(Request::new(turn.clone()), PathAndQuery::from_static(CALL), codec).await?;
         Ok((channel, turn))
     })
     .await;
     serving.abort();
     figures
+}
+
+/// Measures messages there and back in streams that stay open.
+pub(super) async fn streams(callers: usize, load: &Load) -> Result<Figures, Failure> {
+    let (channel, serving) = serve().await?;
+    let mut open = Vec::new();
+    for _ in 0..callers {
+        let (says, frames) = mpsc::unbounded_channel();
+        let mut client = tonic::client::Grpc::new(channel.clone());
+        client.ready().await.map_err(|error| Failure::broken(&error))?;
+        let codec: ProstCodec<pb::RecordRequest, pb::RecordRequest> = ProstCodec::default();
+        let request = Request::new(UnboundedReceiverStream::new(frames));
+        let told = client.streaming(request, PathAndQuery::from_static(STREAM), codec).await?.into_inner();
+        open.push(Open { says, told, turn: load.turn(0) });
+    }
+    let figures = measure::calls(open, load.time, Open::there_and_back).await;
+    serving.abort();
+    figures
+}
+
+/// A stream that stays open.
+struct Open {
+    says: mpsc::UnboundedSender<pb::RecordRequest>,
+    told: Streaming<pb::RecordRequest>,
+    turn: pb::RecordRequest,
+}
+
+impl Open {
+    async fn there_and_back(mut self) -> Result<Self, Failure> {
+        self.says.send(self.turn.clone()).map_err(|error| Failure::broken(&error))?;
+        self.told.message().await?.ok_or_else(|| Failure::incomplete("echo"))?;
+        Ok(self)
+    }
+}
+
+async fn serve() -> Result<(Channel, JoinHandle<Result<(), tonic::transport::Error>>), Failure> {
+    let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|error| Failure::broken(&error))?;
+    let address = listener.local_addr().map_err(|error| Failure::broken(&error))?;
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let serving = tokio::spawn(Server::builder().add_service(Echo).serve_with_incoming(incoming));
+    let endpoint = Channel::from_shared(format!("http://{address}")).map_err(|error| Failure::broken(&error))?;
+    let channel = endpoint.connect().await.map_err(|error| Failure::broken(&error))?;
+    Ok((channel, serving))
 }

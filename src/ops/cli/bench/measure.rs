@@ -23,7 +23,8 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    fn of(mut took: Vec<Duration>, elapsed: Duration) -> Self {
+    /// Of the times of all calls, and the time that all took together.
+    pub(super) fn of(mut took: Vec<Duration>, elapsed: Duration) -> Self {
         took.sort_unstable();
         let at = |percent: usize| took.get(took.len().saturating_sub(1) * percent / 100).copied().unwrap_or_default();
         Self { per_second: took.len() as f64 / elapsed.as_secs_f64(), p50: at(50), p99: at(99), count: took.len() }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::caller::Caller;
+use super::decider::{Attacher, Decider};
 use super::measure::{self, Figures};
 use crate::grpc::pb;
 use crate::ops::cli::failure::Failure;
@@ -74,11 +75,15 @@ pub(super) enum Work {
     Inspect,
     /// The same where it forks at every turn.
     InspectZigZag,
+    /// From a decision in a coordination to the next one, a turn of the default profile between them.
+    Decide,
+    /// Attaching to one of very many coordinations that wait with nobody attached.
+    Attach,
 }
 
 impl Work {
     /// All of them.
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Record,
         Self::RecordLate,
         Self::RecordStar,
@@ -90,12 +95,14 @@ impl Work {
         Self::ForkDeep,
         Self::Inspect,
         Self::InspectZigZag,
+        Self::Decide,
+        Self::Attach,
     ];
 
     /// How many call at once, in each of its measurements.
     pub(super) fn callers(self, many: usize) -> Vec<usize> {
         match self {
-            Self::Record | Self::Continue if many > 1 => vec![1, many],
+            Self::Record | Self::Continue | Self::Decide if many > 1 => vec![1, many],
             _ => vec![1],
         }
     }
@@ -117,6 +124,8 @@ impl Work {
             Self::ForkDeep => format!("bare Fork at turn {deep}"),
             Self::Inspect => format!("StreamInspect of {turns} turns"),
             Self::InspectZigZag => format!("StreamInspect of {turns} turns, a fork at every turn"),
+            Self::Decide => "Coordinate: from a decision to the next".to_owned(),
+            Self::Attach => format!("Coordinate: attach to one of {deep} that wait"),
         }
     }
 
@@ -126,31 +135,56 @@ impl Work {
     }
 
     /// Makes what it starts from.
-    pub(super) async fn begin(self, remote: &Remote, callers: usize, load: &Load) -> Result<Vec<Caller>, Failure> {
-        let mut starts = Vec::new();
-        for seed in 0..callers {
-            let start = Caller::begin(remote.exchanges(), load, seed as u64).await?;
-            starts.push(match self {
-                Self::Record | Self::Continue => start,
+    pub(super) async fn begin(self, remote: &Remote, callers: usize, load: &Load) -> Result<Ready, Failure> {
+        if self == Self::Attach {
+            return Ok(Ready::Attacher(Attacher::begin(remote, load).await?));
+        }
+        let (mut calling, mut deciding) = (Vec::new(), Vec::new());
+        for seed in 0..callers as u64 {
+            let client = remote.exchanges();
+            if self == Self::Decide {
+                deciding.push(Decider::begin(client, load, seed).await?);
+                continue;
+            }
+            let start = Caller::begin(client, load, seed).await?;
+            calling.push(match self {
                 Self::ForkEarly => start.lengthened(10).await?,
                 Self::RecordLate | Self::ForkDeep => start.lengthened(load.deep).await?,
                 Self::RecordStar => start.surrounded(load.deep).await?,
                 Self::ContinueLate | Self::ForkLate | Self::Inspect => start.lengthened(load.turns).await?,
                 Self::ContinueZigZag | Self::InspectZigZag => start.turning(load.turns).await?,
+                Self::Record | Self::Continue | Self::Decide | Self::Attach => start,
             });
         }
-        Ok(starts)
+        Ok(if self == Self::Decide { Ready::Deciders(deciding) } else { Ready::Callers(calling) })
     }
 
     /// Does it until the time is over.
-    pub(super) async fn measure(self, callers: Vec<Caller>, time: Duration) -> Result<Figures, Failure> {
+    pub(super) async fn measure(self, ready: Ready, time: Duration) -> Result<Figures, Failure> {
+        let callers = match ready {
+            Ready::Deciders(deciders) => return measure::timed(deciders, time, Decider::decide).await,
+            Ready::Attacher(attacher) => return measure::timed(vec![attacher], time, Attacher::attach).await,
+            Ready::Callers(callers) => callers,
+        };
         match self {
-            Self::Record | Self::RecordLate => measure::calls(callers, time, Caller::record).await,
             Self::RecordStar => measure::calls(callers, time, Caller::record_beside).await,
             Self::Continue => measure::calls(callers, time, Caller::go_on).await,
             Self::ContinueLate | Self::ContinueZigZag => measure::calls(callers, time, Caller::go_on_beside).await,
             Self::ForkEarly | Self::ForkLate | Self::ForkDeep => measure::calls(callers, time, Caller::fork).await,
             Self::Inspect | Self::InspectZigZag => measure::calls(callers, time, Caller::inspect).await,
+            Self::Record | Self::RecordLate | Self::Decide | Self::Attach => {
+                measure::calls(callers, time, Caller::record).await
+            }
         }
     }
+}
+
+/// Who does the work, with what it starts from made.
+pub(super) enum Ready {
+    /// Unary calls and streams of answers.
+    Callers(Vec<Caller>),
+    /// Decisions.
+    Deciders(Vec<Decider>),
+    /// Attaching.
+    Attacher(Attacher),
 }
