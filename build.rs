@@ -13,7 +13,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Encoded by the compiler itself, since this keeps what the decoded set loses; served by reflection.
     std::fs::write(out.join("descriptor.bin"), api.encode_file_descriptor_set())?;
     // Maps are sorted, so that a message has one encoding and can be fingerprinted; bytes are shared, not copied.
-    tonic_prost_build::configure().btree_map(".").bytes(".").compile_fds(api.file_descriptor_set())?;
+    tonic_prost_build::configure()
+        .btree_map(".")
+        .bytes(".")
+        .codec_path("crate::grpc::codec::Protobuf")
+        .compile_fds(api.file_descriptor_set())?;
 
     let mut stored = protox::Compiler::new(["proto"])?;
     stored.include_imports(true).open_files(files("proto/antiphon/storage/v1")?)?;

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  ops      configuration, command line, telemetry, assembly
-//!  grpc     services, conversion, status
+//!  grpc | web         services, conversion, status; metrics
 //!  app      the verbs: capture, continue, fork, probe, record, inspect, threads, runs
 //!  engine | store     one execution | what is remembered
 //!  domain   values and rules
@@ -17,3 +17,4 @@ pub mod engine;
 pub mod grpc;
 pub mod ops;
 pub mod store;
+pub mod web;

@@ -11,6 +11,7 @@ use crate::domain::id::{ExchangeId, Hash, Namespace};
 use crate::domain::tool::ToolSet;
 
 use super::base::{Parent, Start};
+use super::meters::Meters;
 use super::turn::Input;
 use super::{App, join, store_fault};
 
@@ -168,8 +169,9 @@ pub(super) fn policy(input: &Input) -> Policy {
     }
 }
 
-/// One line of the log for each tool.
-pub(super) fn log(drifts: &[Drift]) {
+/// One line of the log for each tool, and a count.
+pub(super) fn tell(drifts: &[Drift], meters: &Meters) {
+    meters.drifted(drifts);
     for Drift { tool, before, schema } in drifts {
         let (since, previous) = (before.since, before.schema);
         tracing::warn!(tool, exchange_id = %since, schema_hash = %schema, previous_schema_hash = %previous, "tool.drifted");

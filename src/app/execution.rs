@@ -169,7 +169,7 @@ impl App {
                 continue;
             };
             flight.claimed(claimed.run.sequence());
-            drift::log(&prepared.drifts);
+            drift::tell(&prepared.drifts, &self.meters);
             let teller = Teller { flight: flight.as_ref(), companion: turn.companion.as_deref() };
             prepared.plan.warnings.iter().for_each(|warning| teller.tell(Event::Warning(warning.clone())));
             return match permit {
@@ -303,6 +303,7 @@ impl App {
         let executed = self.engine.execute(&plan, &permit, execution, &mut teller).await;
         drop(permit);
         let Executed { observations, outcome } = executed;
+        self.meters.called(&observations);
         let answer = match outcome {
             Ok(answer) => answer,
             Err(fault) => {
@@ -329,6 +330,7 @@ impl App {
             Reason::RunInterrupted => State::Interrupted,
             _ => State::Failed,
         };
+        self.meters.stepped(state);
         let mut run = claimed.run.moved_to(state, now);
         run.observations.extend(observations);
         let run = Run { failure: Some(fault.clone()), owner: String::new(), ..run };

@@ -26,6 +26,9 @@ pub struct Limits {
     pub coordination_expiry_hours: u64,
     /// Seconds after which a stream of a coordination on which nothing happens is told that the server is there.
     pub coordination_heartbeat_seconds: u64,
+    /// Seconds for which a turn of a coordination waits for a client that does not read its answer; then it goes on, and does not wait again
+    /// before the client has read.
+    pub coordination_patience_seconds: u64,
 }
 
 impl Limits {
@@ -37,6 +40,11 @@ impl Limits {
     /// How long a stream of a coordination may be silent.
     pub(super) fn coordination_heartbeat(&self) -> std::time::Duration {
         std::time::Duration::from_secs(self.coordination_heartbeat_seconds.max(1))
+    }
+
+    /// How long a turn waits for a client that does not read.
+    pub(super) fn coordination_patience(&self) -> std::time::Duration {
+        std::time::Duration::from_secs(self.coordination_patience_seconds)
     }
 }
 
@@ -56,6 +64,8 @@ impl Default for Limits {
             coordination_expiry_hours: 30 * 24,
             // Proxies close what is silent for a minute.
             coordination_heartbeat_seconds: 20,
+            // The turn keeps its place at the backend meanwhile.
+            coordination_patience_seconds: 30,
         }
     }
 }

@@ -24,8 +24,10 @@ pub mod execution;
 pub mod flight;
 mod followed;
 pub mod fork;
+pub mod graph;
 pub mod inspect;
 pub mod limits;
+pub mod meters;
 pub mod probe;
 pub mod record;
 pub mod replay;
@@ -70,6 +72,7 @@ pub struct App {
     followed: Arc<followed::Followed>,
     remembered: replay::Cache,
     coordinations: coordination::Lives,
+    meters: meters::Meters,
     draining: AtomicBool,
     /// Tells streams that the server is shutting down.
     drains: CancellationToken,
@@ -100,6 +103,7 @@ impl App {
             followed: Arc::default(),
             remembered,
             coordinations: coordination::Lives::default(),
+            meters: meters::Meters::default(),
             draining: AtomicBool::new(false),
             drains: CancellationToken::new(),
             drained_by: AtomicU64::new(0),
@@ -114,6 +118,21 @@ impl App {
     /// What is stored.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    /// What has happened, counted.
+    pub fn meters(&self) -> &meters::Meters {
+        &self.meters
+    }
+
+    /// How many runs are at work or queued.
+    pub fn runs_at_work(&self) -> usize {
+        self.flights.count()
+    }
+
+    /// How many streams of coordinations are attached.
+    pub fn coordination_streams(&self) -> usize {
+        self.coordinations.streams()
     }
 
     /// The limits in force.

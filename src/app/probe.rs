@@ -83,7 +83,7 @@ impl App {
         let history = self.history_of(&caller.namespace, &parent).await?;
         let flight = Flight::new(self.new_run_id(), Hash::of(b"probe"), OnDisconnect::Cancel, self.flights.interrupt());
         let watcher = flight.watch(false, caller.deadline);
-        drift::log(&drifts);
+        drift::tell(&drifts, &self.meters);
         let task = ProbeTask { plan, history, from: parent.exchange.id, stream: probe.stream };
         let landing = Landing { app: Arc::clone(self), flight, _probing: self.flights.probing() };
         // Joined by `Flights::landed`, which the drain waits for.

@@ -186,7 +186,7 @@ impl App {
             Ok(()) => {}
             Err(lost) => return self.lost(namespace, transcript, lost).await,
         }
-        drift::log(&new.drifts);
+        drift::tell(&new.drifts, &self.meters);
         tracing::debug!(name: "record.stored", exchanges = new.exchanges.len(), matched, last = ?last_id);
         let thread = moved.map(|(thread, head, _)| ThreadState { thread, head, pending: None });
         Ok(Some(Recorded { exchanges: recorded, ignored_facts, thread, replayed: false }))

@@ -32,7 +32,8 @@ impl App {
             // Nobody listens once the caller has enough; the verification is dropped then.
             drop(tell.send(verified));
         };
-        let verification = verify_namespace(&self.ledger, &caller.namespace, &mut on_event);
+        let stored = self.ledger.unkept();
+        let verification = verify_namespace(&stored, &caller.namespace, &mut on_event);
         tokio::pin!(verification);
         let (mut findings, mut seen) = (0_u32, Report::default());
         loop {

@@ -83,6 +83,18 @@ pub fn contains(path: &[Segment], place: Place) -> bool {
     at_depth(path, place.depth) == Some(place)
 }
 
+/// The last place that lies on both paths; absent when they have none in common.
+pub fn common(one: &[Segment], other: &[Segment]) -> Option<Place> {
+    let last = |path: &[Segment]| path.last().map_or(0, |segment| segment.last);
+    // Up to some depth the two are the same, and nowhere after it.
+    let (mut low, mut high) = (0, last(one).min(last(other)));
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if at_depth(one, middle) == at_depth(other, middle) { low = middle } else { high = middle - 1 }
+    }
+    at_depth(one, low)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -103,6 +115,20 @@ mod tests {
         assert_eq!(at_depth(&path, 4), Some(Place { branch: id(2), depth: 4 }));
         assert_eq!((at_depth(&path, 0), at_depth(&path, 6)), (None, None));
         assert!(!contains(&path, Place { branch: id(1), depth: 4 }));
+    }
+
+    #[test]
+    fn paths_have_in_common_what_comes_before_they_part() {
+        let path = |turns: &[(u64, u64)]| -> Vec<Segment> {
+            turns.iter().map(|(branch, last)| Segment { branch: id(*branch), last: *last }).collect()
+        };
+        let at = |branch, depth| Some(Place { branch: id(branch), depth });
+        let trunk = path(&[(1, 9)]);
+        assert_eq!(common(&trunk, &path(&[(1, 3), (2, 7)])), at(1, 3));
+        assert_eq!(common(&trunk, &path(&[(1, 4)])), at(1, 4));
+        assert_eq!(common(&path(&[(1, 3), (2, 7), (4, 8)]), &path(&[(1, 3), (2, 5), (3, 6)])), at(2, 5));
+        assert_eq!(common(&trunk, &path(&[(5, 9)])), None);
+        assert_eq!(common(&trunk, &[]), None);
     }
 
     proptest! {

@@ -172,6 +172,20 @@ impl ExchangeId {
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Uuid::from_bytes(bytes))
     }
+
+    /// The first id that could be made at a time: all that were made before come before it.
+    pub fn first_at(moment: Moment) -> Self {
+        let mut bytes = [0; 16];
+        let time = moment.0.to_be_bytes();
+        bytes.iter_mut().zip(time.iter().skip(2)).for_each(|(to, from)| *to = *from);
+        Self::from_bytes(bytes)
+    }
+
+    /// When it was made, as it says itself.
+    pub fn moment(&self) -> Moment {
+        let time = self.as_bytes().iter().take(6).fold(0, |time, byte| (time << 8) | u64::from(*byte));
+        Moment(time)
+    }
 }
 
 impl FromStr for ExchangeId {

@@ -45,14 +45,15 @@ pub(super) fn stream(
     let state = (At::First(Box::new(inbound)), app, call);
     Box::pin(futures::stream::unfold(state, |(at, app, call)| async move {
         let (mut stream, task) = match at {
-            At::First(inbound) => match open(&app, &call, *inbound).await {
+            // Boxed, as all that is over before a stream is idle: it would be there as long as the stream.
+            At::First(inbound) => match Box::pin(open(&app, &call, *inbound)).await {
                 Ok((stream, task)) => (Box::new(stream), task),
                 Err(fault) => return Some((Err(call.status(&fault)), (At::Last(None), app, call))),
             },
             At::Open(stream, task) => (stream, task),
             At::Last(status) => return status.map(|status| (Err(status), (At::Last(None), app, call))),
         };
-        match call.guarded(stream.next()).await {
+        match call.guarded(Box::pin(stream.next())).await {
             Ok(Some(Ok(told))) => {
                 let last = last(&told, &call);
                 let next = match last {
@@ -106,7 +107,7 @@ async fn open(
 /// What waits for what was said before it.
 enum Queued {
     Answer(Box<Answer>),
-    Refusal(String, Fault),
+    Refusal(Box<(String, Fault)>),
 }
 
 /// Takes what the client says until it ends its side or is gone. Aborted when the stream is dropped, which is what lets go.
@@ -119,7 +120,7 @@ async fn listen(voice: Voice, inbound: Streaming<pb::CoordinateRequest>) {
         while let Some(next) = queued.recv().await {
             let goes_on = match next {
                 Queued::Answer(answer) => voice.say(Said::Answer(answer)).await,
-                Queued::Refusal(id, fault) => voice.refuse(id, fault).await,
+                Queued::Refusal(refusal) => voice.refuse(refusal.0, refusal.1).await,
             };
             if !goes_on {
                 return Err(());
@@ -155,9 +156,9 @@ async fn read(
             }
             Ok(Frame::Start(_) | Frame::Attach(_)) => {
                 let message = "`start` and `attach` are the first message of a stream: open another one";
-                Queued::Refusal(id, Fault::new(Reason::OutOfOrder, message).with("state", "STARTED"))
+                Queued::Refusal(Box::new((id, Fault::new(Reason::OutOfOrder, message).with("state", "STARTED"))))
             }
-            Err(fault) => Queued::Refusal(id, fault),
+            Err(fault) => Queued::Refusal(Box::new((id, fault))),
         };
         queue.send(next).await.map_err(|_| ())?;
     }

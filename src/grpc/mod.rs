@@ -11,12 +11,14 @@ mod admin;
 mod ask;
 mod call;
 mod catalog;
+pub mod codec;
 pub mod convert;
 mod coordinate;
 mod coordination;
 mod exchange;
 mod explained;
 pub mod fingerprint;
+mod graph;
 pub mod observe;
 mod outcome;
 pub mod page;
@@ -92,7 +94,7 @@ pub fn routes(
             coordination_service_server::CoordinationServiceServer,
             coordination::Coordinations::new(Arc::clone(app))
         ))
-        .add_service(service!(wire, graph_service_server::GraphServiceServer, Refused))
+        .add_service(service!(wire, graph_service_server::GraphServiceServer, graph::Graphs::new(Arc::clone(app))))
         .add_service(service!(wire, tool_service_server::ToolServiceServer, tool::Tools::new(Arc::clone(app))))
         .add_service(service!(wire, workspace_service_server::WorkspaceServiceServer, Refused)))
 }

@@ -41,13 +41,16 @@ pub const PREPARED: &str = "prepared";
 /// Verifying a part of the graph.
 pub const VERIFY_SCOPE: &str = "verify.scope";
 
-/// Looking at all that follows from an exchange.
-pub const SCOPE_SUBTREE: &str = "scope.subtree";
-/// Looking at the whole tree that the path of a thread is in.
-pub const SCOPE_THREAD_TREE: &str = "scope.thread_tree";
+/// Looking for tools in all that follows from an exchange.
+pub const TOOLS_OF_SUBTREE: &str = "ToolService scope.subtree";
+/// Looking for tools in the whole tree that the path of a thread is in.
+pub const TOOLS_OF_THREAD_TREE: &str = "ToolService scope.thread_tree";
+/// Comparing documents.
+pub const DIFF_DOCUMENTS: &str = "DIFF_ASPECT_DOCUMENTS";
 
 /// Fields and values of enums.
-pub const FIELDS: &[&str] = &[HISTORY_VIEW, PREPARED, VERIFY_SCOPE, SCOPE_SUBTREE, SCOPE_THREAD_TREE];
+pub const FIELDS: &[&str] =
+    &[HISTORY_VIEW, PREPARED, VERIFY_SCOPE, TOOLS_OF_SUBTREE, TOOLS_OF_THREAD_TREE, DIFF_DOCUMENTS];
 
 /// Reasons of errors that nothing produces yet.
 pub const REASONS: &[&str] = &[
@@ -62,7 +65,7 @@ pub const REASONS: &[&str] = &[
 
 /// Every feature that is refused, by name.
 pub fn features() -> Vec<&'static str> {
-    let mut features = [RPCS, FIELDS, GRAPH, WORKSPACE].concat();
+    let mut features = [RPCS, FIELDS, WORKSPACE].concat();
     features.sort_unstable();
     features
 }
@@ -100,26 +103,6 @@ macro_rules! refused {
             )*
         }
     };
-}
-
-refused! {
-    /// RPCs of GraphService.
-    GRAPH, graph_service_server::GraphService {
-        "GraphService.ListChildren"
-        list_children(pb::ListChildrenRequest) -> pb::ListChildrenResponse;
-        "GraphService.ListAncestors"
-        list_ancestors(pb::ListAncestorsRequest) -> pb::ListAncestorsResponse;
-        "GraphService.GetCommonAncestor"
-        get_common_ancestor(pb::GetCommonAncestorRequest) -> pb::GetCommonAncestorResponse;
-        "GraphService.Diff"
-        diff(pb::DiffRequest) -> pb::DiffResponse;
-        "GraphService.GetGraph"
-        get_graph(pb::GetGraphRequest) -> pb::GetGraphResponse;
-        "GraphService.Search"
-        search(pb::SearchRequest) -> pb::SearchResponse;
-        "GraphService.SumUsage"
-        sum_usage(pb::SumUsageRequest) -> pb::SumUsageResponse;
-    }
 }
 
 refused! {

@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 use tokio::task::JoinError;
-use tonic::service::InterceptorLayer;
+use tonic::service::{InterceptorLayer, Routes};
 use tonic::transport::server::{Server as Transport, TcpIncoming};
 
 pub use self::offline::{Damage, Told, verify_offline};
@@ -36,6 +36,7 @@ use crate::grpc::{self, Facts, Wire, observe};
 use crate::store;
 use crate::store::ledger::Ledger;
 use crate::store::sled::{self, Sled};
+use crate::web;
 
 /// How long connections may linger once every run has ended.
 const LINGER: Duration = Duration::from_secs(5);
@@ -128,6 +129,7 @@ impl Server {
         let Self { config, engine, place, clock, ids } = self;
         let started_at = clock.now();
         let (settings, limits) = (config.server.clone(), config.limits.clone());
+        let kept = usize::try_from(config.store.exchange_cache_mebibytes.saturating_mul(1 << 20)).unwrap_or(usize::MAX);
         // Removed after the store is closed, and by the next server if this one is killed.
         let (place, scratch) = match place {
             Place::Kept(_) => (place, None),
@@ -149,7 +151,7 @@ impl Server {
             started_at,
         };
         let watch = Asker::new();
-        let ledger = Ledger::new(Arc::new(Watched::new(store, watch.0.clone())));
+        let ledger = Ledger::new(Arc::new(Watched::new(store, watch.0.clone()))).keeping(kept);
         let app = App::new(ledger, Arc::new(engine), clock, Arc::clone(&ids), limits);
         let served = serve(&app, facts, &settings, ids, listener, watch, ready, shutdown).await;
         let closed = app.ledger().store().close().await;
@@ -175,6 +177,7 @@ async fn serve(
     let (reporter, health) = tonic_health::server::health_reporter();
     let wire = Wire { max_request_bytes: settings.max_message_bytes, max_response_bytes: MAX_RESPONSE_BYTES };
     let routes = grpc::routes(app, facts, wire, health).map_err(|error| Error::Broken(error.to_string()))?;
+    let routes = Routes::from(routes.into_axum_router().merge(web::routes(app)));
     let admit = InterceptorLayer::new(move |request| observe::admit(&*ids, request));
     let (stop, stopped) = oneshot::channel::<()>();
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
@@ -213,6 +216,8 @@ fn transport(settings: &ServerConfig) -> Transport {
         .max_concurrent_streams(settings.max_streams_per_connection)
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
+        // What asks for metrics mostly speaks HTTP/1.
+        .accept_http1(true)
 }
 
 #[cfg(test)]

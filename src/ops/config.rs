@@ -78,13 +78,15 @@ impl ServerConfig {
 pub struct StoreConfig {
     /// Memory for pages, in MiB. The process takes more: about 45 MiB for a million keys.
     pub cache_mebibytes: u64,
+    /// Memory for exchanges that were read, in MiB; none when zero.
+    pub exchange_cache_mebibytes: u64,
     /// Writes are refused while less than this is free on the disk, in MiB; zero turns it off.
     pub min_free_mebibytes: u64,
 }
 
 impl Default for StoreConfig {
     fn default() -> Self {
-        Self { cache_mebibytes: 256, min_free_mebibytes: 64 }
+        Self { cache_mebibytes: 256, exchange_cache_mebibytes: 32, min_free_mebibytes: 64 }
     }
 }
 

@@ -11,6 +11,9 @@
 //!  d thread 0              head of a thread            o coordination 0   coordination
 //!  j coordination 0 first  frames of one write         8 bytes: the number of the first, most significant byte first
 //!  l hash                  tools that a path has seen
+//!  f branch depth exchange the place of an exchange that follows the one at this place on a branch of its own
+//!  g exchange thread 0     a thread whose head was put on an exchange that was not made on it
+//!  v                       which of the indexes f and g are complete
 //! ```
 //!
 //! No key is a proper prefix of another: those of one letter have one width, or have a zero that no name has
@@ -56,6 +59,12 @@ pub enum Entry {
     Coordination(CoordinationId),
     /// The frames of one write, by the number of the first.
     Journal(CoordinationId, u64),
+    /// An exchange that follows the one at a place on a branch of its own.
+    Departure(Place, ExchangeId),
+    /// A thread whose head was put on an exchange that was not made on it.
+    Pointer(ExchangeId, ThreadId),
+    /// Which indexes are complete.
+    Indexes,
 }
 
 /// Which kind of record a key names.
@@ -91,14 +100,22 @@ pub enum Kind {
     Coordination,
     /// Journals of coordinations.
     Journal,
+    /// The index of exchanges that follow another on a branch of their own.
+    Departure,
+    /// The index of threads by where their heads were put.
+    Pointer,
+    /// Which indexes are complete.
+    Indexes,
 }
 
 impl Kind {
     /// Every kind, in the order of their keys.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::Branch,
         Self::Part,
         Self::Head,
+        Self::Departure,
+        Self::Pointer,
         Self::Content,
         Self::Id,
         Self::Journal,
@@ -110,6 +127,7 @@ impl Kind {
         Self::ToolSet,
         Self::Thread,
         Self::Tool,
+        Self::Indexes,
         Self::Exchange,
     ];
 
@@ -131,6 +149,9 @@ impl Kind {
             Self::Request => b'q',
             Self::Coordination => b'o',
             Self::Journal => b'j',
+            Self::Departure => b'f',
+            Self::Pointer => b'g',
+            Self::Indexes => b'v',
         }
     }
 
@@ -157,6 +178,9 @@ impl Kind {
             Self::Request => "request",
             Self::Coordination => "coordination",
             Self::Journal => "journal",
+            Self::Departure => "index entry of a departure",
+            Self::Pointer => "index entry of a head",
+            Self::Indexes => "list of indexes",
         }
     }
 }
@@ -180,6 +204,9 @@ impl Entry {
             Self::Request(_) => Kind::Request,
             Self::Coordination(_) => Kind::Coordination,
             Self::Journal(..) => Kind::Journal,
+            Self::Departure(..) => Kind::Departure,
+            Self::Pointer(..) => Kind::Pointer,
+            Self::Indexes => Kind::Indexes,
         }
     }
 
@@ -203,6 +230,17 @@ impl Entry {
             Self::ToolSet(hash) | Self::Tool(hash) | Self::Seen(hash) | Self::Part(hash) => {
                 joined(letter, &hash.0, &[])
             }
+            Self::Departure(place, id) => {
+                let mut key = departures_of(*place);
+                key.extend_from_slice(id.as_bytes());
+                key
+            }
+            Self::Pointer(id, thread) => {
+                let mut key = joined(letter, id.as_bytes(), thread.as_str().as_bytes());
+                key.push(0);
+                key
+            }
+            Self::Indexes => vec![letter],
         }
     }
 
@@ -234,6 +272,17 @@ impl Entry {
             Kind::Tool => Self::Tool(Hash(rest.try_into().ok()?)),
             Kind::Seen => Self::Seen(Hash(rest.try_into().ok()?)),
             Kind::Part => Self::Part(Hash(rest.try_into().ok()?)),
+            Kind::Departure => {
+                let (branch, rest) = rest.split_first_chunk::<8>()?;
+                let (depth, id) = rest.split_first_chunk::<8>()?;
+                let place = Place { branch: BranchId(*branch), depth: u64::from_be_bytes(*depth) };
+                Self::Departure(place, ExchangeId::from_bytes(id.try_into().ok()?))
+            }
+            Kind::Pointer => {
+                let (id, thread) = rest.split_first_chunk::<16>()?;
+                Self::Pointer(ExchangeId::from_bytes(*id), name(thread)?.parse().ok()?)
+            }
+            Kind::Indexes => rest.is_empty().then_some(Self::Indexes)?,
         })
     }
 }
@@ -249,6 +298,11 @@ fn joined(letter: u8, first: &[u8], second: &[u8]) -> Key {
 /// What the keys of a coordination's journal begin with.
 fn journal_of(id: &CoordinationId) -> Key {
     joined(Kind::Journal.letter(), id.as_str().as_bytes(), &[0])
+}
+
+/// What the keys of the departures after a place begin with.
+fn departures_of(place: Place) -> Key {
+    joined(Kind::Departure.letter(), &place.branch.0, &place.depth.to_be_bytes())
 }
 
 fn name(bytes: &[u8]) -> Option<&str> {
@@ -273,6 +327,11 @@ impl fmt::Display for Entry {
             Self::Coordination(id) => write!(f, "{word} `{id}`"),
             Self::Journal(id, first) => write!(f, "{word} of coordination `{id}` from frame {first} on"),
             Self::ToolSet(hash) | Self::Tool(hash) | Self::Seen(hash) | Self::Part(hash) => write!(f, "{word} {hash}"),
+            Self::Departure(place, id) => {
+                write!(f, "{word} of {id} after depth {} of branch {}", place.depth, hex(&place.branch.0))
+            }
+            Self::Pointer(id, thread) => write!(f, "{word} of thread `{thread}` at {id}"),
+            Self::Indexes => f.write_str(word),
         }
     }
 }
@@ -314,6 +373,24 @@ pub(crate) fn pages_after(id: &CoordinationId, sequence: u64, limit: usize) -> R
     Range { from, ..Range::prefix(&journal_of(id), limit) }
 }
 
+/// Exchanges that follow the one at a place on branches of their own, oldest first, after one of them.
+pub(crate) fn departures(place: Place, after: Option<ExchangeId>, limit: usize) -> Range {
+    let mut range = Range::prefix(&departures_of(place), limit);
+    if let Some(id) = after {
+        range.from = Bound::Excluded(Entry::Departure(place, id).key());
+    }
+    range
+}
+
+/// Threads whose heads were put on an exchange, after one of them.
+pub(crate) fn pointers(exchange: ExchangeId, after: Option<&ThreadId>, limit: usize) -> Range {
+    let mut range = Range::prefix(&joined(Kind::Pointer.letter(), exchange.as_bytes(), &[]), limit);
+    if let Some(thread) = after {
+        range.from = Bound::Excluded(Entry::Pointer(exchange, thread.clone()).key());
+    }
+    range
+}
+
 /// Every record of a kind, after one of them.
 pub(crate) fn all(kind: Kind, after: Option<&Entry>, limit: usize) -> Range {
     let mut range = Range::prefix(&[kind.letter()], limit);
@@ -349,6 +426,10 @@ mod tests {
             Entry::Journal(CoordinationId::new("o"), 0),
             Entry::Journal(CoordinationId::new("o"), u64::MAX),
             Entry::Journal(CoordinationId::new("o.1"), 1),
+            Entry::Departure(Place { branch, depth: u64::MAX }, id),
+            Entry::Pointer(id, ThreadId::new("t")),
+            Entry::Pointer(id, ThreadId::new("t.1")),
+            Entry::Indexes,
         ]
     }
 
@@ -383,6 +464,9 @@ mod tests {
             b"j12345678",
             b"jo\x001234567",
             b"oo",
+            b"f12345678",
+            b"g1234567890123456",
+            b"v0",
         ] {
             assert_eq!(Entry::of_key(key), None, "{key:?}");
         }

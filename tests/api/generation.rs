@@ -4,11 +4,13 @@ use antiphon::domain::fault::Reason;
 use antiphon::grpc::pb;
 use pb::coordinate_request::Frame as Say;
 use pb::coordination_ended::Outcome;
+use pb::coordination_service_client::CoordinationServiceClient;
 use pb::generated::Outcome as Made;
 use pb::next_action::Action;
 use tonic::Code;
 
 use crate::support::coordinate::{Loop, attach, results, start, start_on, start_with, turn, turn_of};
+use crate::support::program::Program;
 use crate::support::server::Running;
 use crate::support::{ask, look, refused};
 
@@ -97,6 +99,32 @@ async fn a_generation_survives_a_restart() {
     assert_eq!(back.decision().await.exchange.unwrap().text, "this");
     let run = look::run(&server, "r").await;
     assert_eq!((run.state(), run.attempt), (pb::RunState::Completed, 1));
+}
+
+/// A generation is answered without a stream as well, in the program itself, whose workers have the stacks that they have. (The same call
+/// through a test's own runtime says nothing of those.)
+#[tokio::test(flavor = "multi_thread")]
+async fn a_generation_is_answered_from_anywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Program::start(folder.path(), CONFIG).await;
+    let begin = pb::ExecutionRequest { profile_id: "canned".into(), ..ask::text("begin") };
+    let first = program.exchanges().capture(ask::capture(begin)).await.unwrap().into_inner().exchange.unwrap();
+    let mut stream = Loop::on(program.fresh_channel(), Say::Start(start(&first.exchange_id, 1))).await;
+    let id = stream.started().await.coordination_id;
+    stream.decision().await;
+    stream.act(turn_of("and then?")).await;
+    let asked = needed(&mut stream).await;
+    drop(stream);
+    let generated = pb::Generated { generation_id: asked.generation_id, outcome: Some(said("this")) };
+    let request = pb::AnswerRequest {
+        coordination_id: id.clone(),
+        answer: Some(pb::answer_request::Answer::Generated(generated)),
+    };
+    let mut coordinations = CoordinationServiceClient::new(program.fresh_channel());
+    coordinations.answer(request).await.unwrap();
+    let mut back = Loop::on(program.fresh_channel(), attach(&id)).await;
+    // What was presented before is told again first.
+    while back.decision().await.exchange.unwrap().text != "this" {}
 }
 
 /// A failure where another attempt may help is asked again, as the backend's policy says; any other one ends it.

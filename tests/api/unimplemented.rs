@@ -19,7 +19,7 @@ fn not_implemented(status: &Status, feature: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_rpc_that_is_not_there_says_so() {
     let server = Running::echo().await;
-    let lists = [unimplemented::RPCS, unimplemented::GRAPH, unimplemented::WORKSPACE];
+    let lists = [unimplemented::RPCS, unimplemented::WORKSPACE];
     let info =
         server.admin().get_server_info(pb::GetServerInfoRequest {}).await.unwrap().into_inner().server_info.unwrap();
     let mut count = 0;
@@ -59,6 +59,14 @@ async fn every_field_that_is_not_honoured_is_refused() {
         let mut tools = server.tools();
         async move { tools.list_tool_drifts(request).await.unwrap_err() }
     };
+    let subtree = Scope::Subtree(pb::SubtreeScope { exchange_id: first.clone(), max_steps: None });
+    let tree = Scope::ThreadTree(pb::ThreadTreeScope { thread_id: "t".into() });
+    let documents = pb::DiffRequest {
+        left: Some(ask::point(&first)),
+        right: Some(ask::point(&first)),
+        aspects: vec![pb::DiffAspect::Documents.into()],
+        ..Default::default()
+    };
     let refusals = [
         (client.capture(ask::capture(viewed.clone())).await.unwrap_err(), unimplemented::HISTORY_VIEW),
         (client.r#continue(ask::after(&first, viewed.clone())).await.unwrap_err(), unimplemented::HISTORY_VIEW),
@@ -71,8 +79,9 @@ async fn every_field_that_is_not_honoured_is_refused() {
         (client.run(run(pb::run_request::Execution::Prepared(prepared()))).await.unwrap_err(), unimplemented::PREPARED),
         (client.capture(capture).await.unwrap_err(), unimplemented::PREPARED),
         (server.admin().verify(scope).await.unwrap_err(), unimplemented::VERIFY_SCOPE),
-        (drifts_in(Scope::Subtree(pb::SubtreeScope::default())).await, unimplemented::SCOPE_SUBTREE),
-        (drifts_in(Scope::ThreadTree(pb::ThreadTreeScope::default())).await, unimplemented::SCOPE_THREAD_TREE),
+        (drifts_in(subtree).await, unimplemented::TOOLS_OF_SUBTREE),
+        (drifts_in(tree).await, unimplemented::TOOLS_OF_THREAD_TREE),
+        (server.graphs().diff(documents).await.unwrap_err(), unimplemented::DIFF_DOCUMENTS),
     ];
     for (status, feature) in &refusals {
         not_implemented(status, feature);

@@ -131,6 +131,29 @@ async fn long_answers_to_clients_that_do_not_read() {
     assert!(peaks[ROUNDS - 1] < peaks[0] * 3 / 2, "nothing is kept of those who left: {peaks:?}");
 }
 
+/// A turn waits for a client that does not read, and then no longer: its place at the backend goes to others, and its answer is on record.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_waits_so_long_for_a_client_that_does_not_read() {
+    let piece = "0123456789abcdef".repeat(1 << 10);
+    // More than windows, buffers and patience hold.
+    let pieces: Vec<&str> = std::iter::repeat_n(piece.as_str(), 1 << 10).collect();
+    let provider = Provider::start([stub::text("zero"), stub::streamed(&pieces), stub::text("next")]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let config = openai_with(&provider.base_url(), "capacity = 1\n");
+    let program =
+        Program::start(folder.path(), &format!("{config}[limits]\ncoordination_patience_seconds = 1\n")).await;
+    let exchange = begun(&program).await;
+    let client = Silent::start(&program, &exchange, 1).await;
+    assert!(client.says("at length"));
+    // In the queue of the backend until the turn has gone on.
+    let waited = std::time::Instant::now();
+    within("the turn to have its answer", provider.outcome(1)).await;
+    assert!(waited.elapsed() >= std::time::Duration::from_secs(1), "it waits for the client: {:?}", waited.elapsed());
+    within("the place at the backend", begun(&program)).await;
+    within("the turn to come to its end", turned(&program, &client.id)).await;
+    assert!(got(&program, &client.id).await.attached, "the client is still there");
+}
+
 /// A client that answers and answers without reading: it is not listened to any more after a while, what it said is taken as far as
 /// that, and a client that reads goes on from there.
 #[tokio::test(flavor = "multi_thread")]

@@ -8,6 +8,7 @@ use antiphon::domain::source::{Clock, Ids};
 use antiphon::grpc::pb::admin_service_client::AdminServiceClient;
 use antiphon::grpc::pb::catalog_service_client::CatalogServiceClient;
 use antiphon::grpc::pb::exchange_service_client::ExchangeServiceClient;
+use antiphon::grpc::pb::graph_service_client::GraphServiceClient;
 use antiphon::grpc::pb::run_service_client::RunServiceClient;
 use antiphon::grpc::pb::thread_service_client::ThreadServiceClient;
 use antiphon::grpc::pb::tool_service_client::ToolServiceClient;
@@ -178,6 +179,10 @@ impl Running {
 
     pub(crate) fn admin(&self) -> AdminServiceClient<Channel> {
         AdminServiceClient::new(self.channel.clone())
+    }
+
+    pub(crate) fn graphs(&self) -> GraphServiceClient<Channel> {
+        GraphServiceClient::new(self.channel.clone())
     }
 
     pub(crate) fn tools(&self) -> ToolServiceClient<Channel> {

@@ -76,7 +76,8 @@ impl App {
                     return self.decided(live, &event, &pending).await;
                 }
                 let turn_asked = self.next_turn(live, &now, *next);
-                self.launch(caller, live, turn_asked, Claim::Turn(answered), turn).await
+                // Each boxed: what an answer can lead to is large, and a worker's stack is not.
+                Box::pin(self.launch(caller, live, turn_asked, Claim::Turn(answered), turn)).await
             }
             (State::AwaitingDecision(_), Reply::Stop) => self.decided(live, &Event::Stop { answered }, &pending).await,
             (State::AwaitingDecision(_), Reply::Fail(failure)) => {
@@ -87,10 +88,10 @@ impl App {
                     return self.decided(live, &Event::Unprepared { answered, fault }, &pending).await;
                 }
                 let given = self.given(live, &batch, results, run_id.as_ref()).await?;
-                self.results(caller, live, &now, batch, answered, given, turn).await
+                Box::pin(self.results(caller, live, &now, batch, answered, given, turn)).await
             }
             (State::AwaitingGeneration(generation), Reply::Generated(generated)) => {
-                self.generated_by(live, generation, answered, *generated).await
+                Box::pin(self.generated_by(live, generation, answered, *generated)).await
             }
             (_, reply) => {
                 let fault = out_of_order(&now);

@@ -129,7 +129,7 @@ impl Companion for Driven {
     }
 
     fn ready(&self) -> BoxFuture<'_, ()> {
-        self.live.has_room().boxed()
+        self.live.has_room(self.app.limits().coordination_patience()).boxed()
     }
 
     fn ends_with_calls(&self) -> bool {

@@ -36,7 +36,7 @@ impl App {
             made: made(generated),
         };
         let driven = Driven { app: Arc::clone(self), live: Arc::clone(live), claim: Claim::Generated(answered) };
-        self.take_up(&live.namespace, run, call, Arc::new(driven)).await?;
+        Box::pin(self.take_up(&live.namespace, run, call, Arc::new(driven))).await?;
         Ok(accepted(&id, &*self.there(live)?, Some(run_id)))
     }
 

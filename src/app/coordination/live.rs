@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -75,6 +76,11 @@ impl Lives {
             .retry_after(1_000))
     }
 
+    /// How many streams there are.
+    pub(in crate::app) fn streams(&self) -> usize {
+        self.streams.load(Ordering::Acquire)
+    }
+
     /// The one of an id, if it is at work or a stream is attached.
     pub(super) fn find(&self, namespace: &Namespace, id: &CoordinationId) -> Option<Arc<Live>> {
         lock(&self.lives).get(&(namespace.clone(), id.clone())).and_then(Weak::upgrade)
@@ -119,6 +125,8 @@ struct Board {
     on_disconnect: OnDisconnect,
     /// Bytes of the answer at work that the attached stream has not told, where it tells them at all.
     unread: usize,
+    /// Its turn has waited long enough for the client to read, and goes on without.
+    impatient: bool,
     /// The attached stream tells the pieces of answers.
     listens: bool,
     /// Counts the streams; the last one is attached unless it has let go.
@@ -134,6 +142,13 @@ struct Board {
     results: HashMap<Hash, Message>,
     /// What its client is to send, with the run.
     generating: Option<(Hash, Planned, Run)>,
+}
+
+impl Board {
+    /// Whether the turn at work need not wait for the client to read.
+    fn has_room(&self) -> bool {
+        !self.attached || !self.listens || self.impatient || self.unread < MAX_UNREAD
+    }
 }
 
 /// A frame that is at hand.
@@ -241,6 +256,7 @@ impl Live {
             && after.state.run_id() != board.now.as_ref().and_then(|now| now.state.run_id());
         if started {
             board.unread = 0;
+            board.impatient = false;
         }
         board.now = Some(Arc::new(after.clone()));
         drop(board);
@@ -379,21 +395,20 @@ impl Live {
         !self.is_quiet() && self.board().on_disconnect == OnDisconnect::Cancel
     }
 
-    /// Waits until the attached stream has told enough of the answer at work: a client that does not read makes its own turn wait. Without
-    /// a stream that tells it, there is nothing to wait for.
-    pub(super) async fn has_room(&self) {
+    /// Waits until the attached stream has told enough of the answer at work, or the patience is over: a client that does not read makes its
+    /// own turn wait, which keeps its place at the backend meanwhile. Without a stream that tells the answer there is nothing to wait for.
+    pub(super) async fn has_room(&self, patience: Duration) {
         let mut changes = self.changed.subscribe();
-        loop {
-            changes.borrow_and_update();
-            {
-                let board = self.board();
-                if !board.attached || !board.listens || board.unread < MAX_UNREAD {
+        let read = async {
+            loop {
+                changes.borrow_and_update();
+                if self.board().has_room() || changes.changed().await.is_err() {
                     return;
                 }
             }
-            if changes.changed().await.is_err() {
-                return;
-            }
+        };
+        if tokio::time::timeout(patience, read).await.is_err() {
+            self.board().impatient = true;
         }
     }
 
@@ -408,6 +423,7 @@ impl Live {
         let mut board = self.board();
         let full = board.unread >= MAX_UNREAD;
         board.unread = board.unread.saturating_sub(count);
+        board.impatient &= board.unread >= MAX_UNREAD;
         drop(board);
         if full {
             self.changed.send_replace(());

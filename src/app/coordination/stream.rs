@@ -38,7 +38,7 @@ enum Closing {
 }
 
 /// Something told beside the journal, once the journal was told up to a number.
-type Aside = (u64, Told);
+type Aside = Box<(u64, Told)>;
 
 /// What one client is told.
 pub struct Stream {
@@ -163,7 +163,7 @@ impl Stream {
         if let Ok(Told { what: What::Detached { reason, .. }, .. }) = &told
             && *reason != DetachReason::TakenOver
             && self.live.detach(self.number)
-            && let Err(fault) = self.app.let_go(&self.live, false).await
+            && let Err(fault) = Box::pin(self.app.let_go(&self.live, false)).await
         {
             // The client has been told where it is; that it left is not worth a failed stream.
             tracing::warn!(coordination_id = %self.live.id, reason = fault.reason.word(), "coordination.detach_failed");
@@ -184,16 +184,17 @@ impl Stream {
                 return self.detached(DetachReason::TakenOver);
             }
             self.changes.borrow_and_update();
-            if let Some(told) = self.told_again().await? {
+            if let Some(told) = Box::pin(self.told_again()).await? {
                 return Ok(told);
             }
-            if let Some(told) = self.journalled().await? {
+            if let Some(told) = Box::pin(self.journalled()).await? {
                 return Ok(told);
             }
             if self.aside.is_none() {
                 self.aside = self.asides.try_recv().ok();
             }
-            if let Some((_, told)) = self.aside.take_if(|(after, _)| *after <= self.cursor.load(Ordering::Acquire)) {
+            if let Some(aside) = self.aside.take_if(|aside| aside.0 <= self.cursor.load(Ordering::Acquire)) {
+                let (_, told) = *aside;
                 return Ok(told);
             }
             if let Some(fault) = self.live.broken() {
@@ -220,7 +221,7 @@ impl Stream {
                     // It ends with its stream.
                     (Some(_), Err(_)) if self.live.ephemeral && !self.left => {
                         self.left = true;
-                        self.app.let_go(&self.live, false).await?;
+                        Box::pin(self.app.let_go(&self.live, false)).await?;
                         continue;
                     }
                     (Some(reason), Err(_)) => return self.detached(reason),
@@ -259,7 +260,7 @@ impl Stream {
                     Next::Here(number, recent) => (number, recent),
                     Next::None => return Ok(None),
                     Next::Journal => {
-                        self.page = self.app.journal_page(&self.live, at).await?.into();
+                        self.page = Box::pin(self.app.journal_page(&self.live, at)).await?.into();
                         if self.page.is_empty() {
                             // Numbers that were given to nothing.
                             return Ok(None);
@@ -280,7 +281,7 @@ impl Stream {
             if let Frame::RunStarted { .. } = recent.frame {
                 self.pieces = None;
             }
-            let told = self.app.told(&self.live, number, recent).await?;
+            let told = Box::pin(self.app.told(&self.live, number, recent)).await?;
             self.cursor.store(number, Ordering::Release);
             self.live.read_up_to(number);
             if self.live.waiting(at) >= BACKLOG {
@@ -342,7 +343,7 @@ impl Stream {
             Ok(()) = self.closing.changed() => {}
             () = drained.cancelled(), if !self.drained => {}
             () = async { match expires { Some(at) => sleep_until(at).await, None => pending().await } } => {
-                self.app.expire(&self.live).await?;
+                Box::pin(self.app.expire(&self.live)).await?;
             }
             () = sleep_until(heartbeat) => {
                 return Ok(Some(Told { sequence: 0, what: What::Heartbeat(self.app.clock.now()) }));
@@ -378,15 +379,16 @@ impl Voice {
     /// over, or when the coordination is over.
     pub async fn say(&self, said: Said) -> bool {
         match said {
-            Said::Answer(answer) => self.answer(*answer).await,
-            Said::Suspend => self.suspend().await,
-            Said::Cancel(message) => self.cancel(&message).await,
+            // What waits for a client to say something must not be as large as all that may come of it.
+            Said::Answer(answer) => Box::pin(self.answer(*answer)).await,
+            Said::Suspend => Box::pin(self.suspend()).await,
+            Said::Cancel(message) => Box::pin(self.cancel(&message)).await,
         }
     }
 
     /// What the client sent is wrong in itself.
     pub async fn refuse(&self, id: String, fault: Fault) -> bool {
-        self.aside(What::Rejected { id, fault }).await
+        Box::pin(self.aside(What::Rejected { id, fault })).await
     }
 
     /// The client ended its side, and said nothing that was not taken.
@@ -457,6 +459,6 @@ impl Voice {
 
     async fn aside(&self, what: What) -> bool {
         let after = self.live.now().map_or(0, |now| now.last_sequence);
-        self.asides.send((after, Told { sequence: 0, what })).await.is_ok()
+        self.asides.send(Box::new((after, Told { sequence: 0, what }))).await.is_ok()
     }
 }

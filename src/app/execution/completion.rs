@@ -31,6 +31,7 @@ impl App {
         let (lineage, seen) = self.lineage(namespace, &finished.start, offered, exchange.id).await?;
         exchange.lineage = lineage;
         let run = completed_run(claimed.run.clone(), &exchange, &finished, now);
+        self.meters.stepped(run.state);
         let companion = finished.turn.companion.clone();
         let companion = companion.as_deref();
         let mut changes = Changes::new();

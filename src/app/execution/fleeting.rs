@@ -206,7 +206,7 @@ impl App {
                 .map_err(|lost| Fault::new(Reason::Internal, lost.to_string()))?;
         }
         flight.tell(Event::Claimed);
-        drift::log(&drifts);
+        drift::tell(&drifts, &self.meters);
         let mut teller = Teller { flight: flight.as_ref(), companion };
         plan.warnings.iter().for_each(|warning| teller.tell(Event::Warning(warning.clone())));
         let Some(permit) = permit else {
@@ -226,6 +226,7 @@ impl App {
         };
         let executed = self.engine.execute(&plan, &permit, execution, &mut teller).await;
         drop(permit);
+        self.meters.called(&executed.observations);
         let now = self.clock.now();
         let answer = match executed.outcome {
             Ok(answer) => answer,
@@ -250,6 +251,7 @@ impl App {
         };
         let exchange = self.exchange_of(&caller.namespace, &run, &finished, now);
         let run = completed_run(run, &exchange, &finished, now);
+        self.meters.stepped(run.state);
         let end = StepEnd::Completed { run: &run, exchange: &exchange, offer: &finished.plan.offer };
         self.tell_end(companion, end).await?;
         let offer = finished.plan.offer;

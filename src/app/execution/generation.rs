@@ -108,6 +108,7 @@ impl App {
         }
         let plan = self.engine.plan_of(call.plan.clone())?;
         let observation = observed(&call, &plan, now);
+        self.meters.called(std::slice::from_ref(&observation));
         let failure = match call.made {
             Made::Failure(failure) => failure,
             Made::Answer { reply, provider, api } => {
@@ -117,11 +118,12 @@ impl App {
                 return match token {
                     Some(token) => {
                         let claimed = self.claimed_again(namespace, run, token).await?;
-                        self.complete(namespace, claimed, finished).await.map(|_| ())
+                        Box::pin(self.complete(namespace, claimed, finished)).await.map(|_| ())
                     }
                     None => {
                         let exchange = self.exchange_of(namespace, &run, &finished, now);
                         let run = completed_run(run, &exchange, &finished, now);
+                        self.meters.stepped(run.state);
                         let offer = &finished.plan.offer;
                         let end = StepEnd::Completed { run: &run, exchange: &exchange, offer };
                         kept(companion.end(end, Changes::new()).await?)

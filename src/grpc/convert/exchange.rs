@@ -7,11 +7,6 @@ use crate::grpc::pb;
 
 /// An exchange in an answer, with the tool sets that it names by their hashes.
 pub fn to_pb(exchange: Exchange, offered: ToolSet, standing: ToolSet) -> pb::Exchange {
-    let origin = match exchange.origin {
-        Origin::Executed => pb::ExchangeOrigin::Executed,
-        Origin::Recorded => pb::ExchangeOrigin::Recorded,
-        Origin::Imported => pb::ExchangeOrigin::Imported,
-    };
     pb::Exchange {
         exchange_id: exchange.id.to_string(),
         parent_exchange_id: id::text(exchange.parent),
@@ -21,7 +16,7 @@ pub fn to_pb(exchange: Exchange, offered: ToolSet, standing: ToolSet) -> pb::Exc
         depth: exchange.depth,
         turn: exchange.turn,
         thread_id: id::text(exchange.thread_id),
-        origin: origin.into(),
+        origin: origin_to_pb(exchange.origin).into(),
         messages: message::list_to_pb(exchange.messages),
         text: exchange.assistant.joined_text(),
         pending_tool_calls: message::calls_to_pb(exchange.assistant.tool_calls().cloned()),
@@ -41,7 +36,15 @@ pub fn to_pb(exchange: Exchange, offered: ToolSet, standing: ToolSet) -> pb::Exc
     }
 }
 
-fn responder_to_pb(responder: Responder) -> pb::Responder {
+pub(super) fn origin_to_pb(origin: Origin) -> pb::ExchangeOrigin {
+    match origin {
+        Origin::Executed => pb::ExchangeOrigin::Executed,
+        Origin::Recorded => pb::ExchangeOrigin::Recorded,
+        Origin::Imported => pb::ExchangeOrigin::Imported,
+    }
+}
+
+pub(super) fn responder_to_pb(responder: Responder) -> pb::Responder {
     pb::Responder {
         backend_id: responder.backend_id,
         provider: responder.provider,

@@ -15,16 +15,15 @@ use crate::grpc::pb;
 /// What is wrong with the request.
 pub fn filter_from_pb(request: pb::RunServiceListRequest) -> Result<Filter, Fault> {
     whole(|at, problems| {
-        let states = message::all(request.states, &at.field("states"), problems, |state, at, problems| {
-            state_from_pb(state, at, problems)
-        });
+        let states = message::all(request.states, &at.field("states"), problems, state_from_pb);
         let thread_id = id::optional(&request.thread_id, &at.field("thread_id"), problems);
         let labels = label::from_pb(request.labels, &at.field("labels"), problems);
         Some(Filter { states: states?, thread_id: thread_id?, labels: labels? })
     })
 }
 
-fn state_from_pb(number: i32, at: &Path<'_>, problems: &mut Problems) -> Option<State> {
+/// A state that is asked for.
+pub(super) fn state_from_pb(number: i32, at: &Path<'_>, problems: &mut Problems) -> Option<State> {
     let words = "a state of a run, such as RUN_STATE_RUNNING";
     match problem::chosen(number, words, at, problems)? {
         pb::RunState::Queued => Some(State::Queued),

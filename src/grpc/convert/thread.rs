@@ -6,7 +6,7 @@ use crate::domain::id::{ExchangeId, Moment, RunId, ThreadId};
 use crate::domain::message::ToolCall;
 use crate::domain::run::StopReason;
 use crate::domain::settings::ThreadDefaults;
-use crate::domain::thread::{Expected, Head, NewThread, OnBusy, Thread, Unanswered, etag};
+use crate::domain::thread::{Expected, Head, NewThread, OnBusy, Parent, Thread, Unanswered, etag};
 use crate::grpc::pb;
 
 #[cfg(test)]
@@ -186,12 +186,7 @@ pub fn to_pb(thread: Thread, head: Head, pending: Option<Pending>) -> pb::Thread
             model: thread.defaults.model.unwrap_or_default(),
             standing_tools: thread.defaults.standing_tools.map(tool::list_to_pb),
         }),
-        parent: thread.parent.map(|parent| pb::ThreadParent {
-            thread_id: id::text(parent.thread_id),
-            exchange_id: parent.exchange.to_string(),
-            run_id: id::text(parent.run_id),
-            turn: parent.turn,
-        }),
+        parent: thread.parent.map(parent_to_pb),
         active_run_id: id::text(head.active_run),
         pending: pending.map(|pending| pb::PendingToolCalls {
             run_id: pending.run_id.to_string(),
@@ -200,6 +195,16 @@ pub fn to_pb(thread: Thread, head: Head, pending: Option<Pending>) -> pb::Thread
         }),
         create_time: Some(moment::to_pb(thread.created_at)),
         update_time: Some(update_time),
+    }
+}
+
+/// Where a thread was forked.
+pub(super) fn parent_to_pb(parent: Parent) -> pb::ThreadParent {
+    pb::ThreadParent {
+        thread_id: id::text(parent.thread_id),
+        exchange_id: parent.exchange.to_string(),
+        run_id: id::text(parent.run_id),
+        turn: parent.turn,
     }
 }
 

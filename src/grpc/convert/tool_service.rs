@@ -2,7 +2,8 @@
 
 use super::inspect::page_size_from_pb;
 use super::problem::{self, absent_if_empty, filled, whole};
-use super::{Path, Problems, id, moment, tool};
+use super::{Path, Problems, id, moment, scope, tool};
+use crate::app::graph::Scope as Part;
 use crate::app::tool::{CallTools, Drifted, Kind, Occurrence, Scope, Wanted};
 use crate::domain::fault::Fault;
 use crate::grpc::page::Sizes;
@@ -70,20 +71,15 @@ pub fn drifts_from_pb(request: pb::ListToolDriftsRequest) -> Result<Drifts, Faul
 }
 
 fn scope_from_pb(scope: pb::GraphScope, at: &Path<'_>, problems: &mut Problems) -> Option<Scope> {
-    use pb::graph_scope::Scope as Given;
-    match problem::required(scope.scope, "`path` or `thread_path`", at, problems)? {
-        Given::Path(path) => {
-            id::required(&path.exchange_id, &at.field("path").field("exchange_id"), problems).map(Scope::Path)
-        }
-        Given::ThreadPath(path) => {
-            id::required(&path.thread_id, &at.field("thread_path").field("thread_id"), problems).map(Scope::Thread)
-        }
-        Given::Subtree(_) => {
-            problems.not_implemented(&at.field("subtree"), unimplemented::SCOPE_SUBTREE);
+    match scope::from_pb(scope, at, problems)? {
+        Part::Path(id) => Some(Scope::Path(id)),
+        Part::Thread(id) => Some(Scope::Thread(id)),
+        Part::Subtree(..) => {
+            problems.not_implemented(&at.field("subtree"), unimplemented::TOOLS_OF_SUBTREE);
             None
         }
-        Given::ThreadTree(_) => {
-            problems.not_implemented(&at.field("thread_tree"), unimplemented::SCOPE_THREAD_TREE);
+        Part::Tree(_) => {
+            problems.not_implemented(&at.field("thread_tree"), unimplemented::TOOLS_OF_THREAD_TREE);
             None
         }
     }
@@ -174,7 +170,9 @@ mod tests {
     #[test]
     fn trees_are_refused_by_name() {
         use pb::graph_scope::Scope as Given;
-        for given in [Given::Subtree(pb::SubtreeScope::default()), Given::ThreadTree(pb::ThreadTreeScope::default())] {
+        let subtree = pb::SubtreeScope { exchange_id: uuid::Uuid::from_u128(1).to_string(), max_steps: None };
+        let tree = pb::ThreadTreeScope { thread_id: "t".to_owned() };
+        for given in [Given::Subtree(subtree), Given::ThreadTree(tree)] {
             let request = pb::ListToolDriftsRequest { scope: scope(Some(given)), ..Default::default() };
             assert_eq!(drifts_from_pb(request).unwrap_err().reason, Reason::NotImplemented);
         }

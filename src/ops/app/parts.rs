@@ -159,5 +159,6 @@ pub(super) fn limits(server: &ServerConfig, limits: &Limits) -> Vec<(&'static st
         ("max_coordination_streams", size(limits.max_coordination_streams), "count"),
         ("coordination_expiry_hours", limits.coordination_expiry_hours, "hours"),
         ("coordination_heartbeat_seconds", limits.coordination_heartbeat_seconds, "seconds"),
+        ("coordination_patience_seconds", limits.coordination_patience_seconds, "seconds"),
     ]
 }

@@ -1,7 +1,7 @@
 //! The path of an exchange, read from the server and cut into steps with a line of each side. It must not know how it is shown.
 
 use super::failure::Failure;
-use super::graph::Step;
+use super::forest::Step;
 use super::remote::Remote;
 use super::words;
 use crate::grpc::pb;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Context;
 use super::failure::Failure;
-use super::graph::{Forest, Node};
+use super::forest::{Forest, Node};
 use super::lineage::Lineage;
 use super::remote::{Remote, pages};
 use super::table::{Cell, Table};
@@ -246,7 +246,7 @@ fn line(node: &Node, terminal: &Terminal, full_ids: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::graph::Step;
+    use super::super::forest::Step;
     use super::*;
 
     fn step(id: &str, turn: u64) -> Step {

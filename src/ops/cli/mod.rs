@@ -12,7 +12,9 @@ mod completions;
 mod continuation;
 mod coordinate;
 mod coordinations;
+mod diff;
 mod failure;
+mod forest;
 mod fork;
 mod graph;
 mod hint;
@@ -21,15 +23,18 @@ mod inspect;
 mod json;
 mod lineage;
 mod log;
+mod part;
 mod probe;
 mod record;
 mod remote;
 mod request;
 mod runs;
+mod search;
 mod serve;
 mod table;
 mod terminal;
 mod threads;
+mod usage;
 mod verify;
 mod width;
 mod words;
@@ -101,6 +106,14 @@ enum Verb {
     Inspect(inspect::Arguments),
     /// Show turns, one a line, or as a graph
     Log(log::Arguments),
+    /// Draw a part of the graph
+    Graph(graph::Arguments),
+    /// Compare two exchanges
+    Diff(diff::Arguments),
+    /// Find exchanges and runs
+    Search(search::Arguments),
+    /// Sum what runs consumed
+    Usage(usage::Arguments),
     /// List, show, make and remove threads
     Threads(threads::Arguments),
     /// List, show and cancel runs
@@ -209,6 +222,10 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Chain(arguments) => chain::run(arguments, &mut context).await,
             Verb::Inspect(arguments) => inspect::run(arguments, &mut context).await,
             Verb::Log(arguments) => log::run(arguments, &mut context).await,
+            Verb::Graph(arguments) => graph::run(arguments, &mut context).await,
+            Verb::Diff(arguments) => diff::run(arguments, &mut context).await,
+            Verb::Search(arguments) => search::run(arguments, &mut context).await,
+            Verb::Usage(arguments) => usage::run(arguments, &mut context).await,
             Verb::Threads(arguments) => threads::run(arguments, &mut context).await,
             Verb::Runs(arguments) => runs::run(arguments, &mut context).await,
             Verb::Coordinations(arguments) => coordinations::run(arguments, &mut context).await,

@@ -12,6 +12,7 @@ use crate::grpc::pb::admin_service_client::AdminServiceClient;
 use crate::grpc::pb::catalog_service_client::CatalogServiceClient;
 use crate::grpc::pb::coordination_service_client::CoordinationServiceClient;
 use crate::grpc::pb::exchange_service_client::ExchangeServiceClient;
+use crate::grpc::pb::graph_service_client::GraphServiceClient;
 use crate::grpc::pb::run_service_client::RunServiceClient;
 use crate::grpc::pb::thread_service_client::ThreadServiceClient;
 
@@ -59,6 +60,8 @@ impl Remote {
         runs: RunServiceClient,
         /// Coordinations.
         coordinations: CoordinationServiceClient,
+        /// The graph.
+        graphs: GraphServiceClient,
         /// Configured resources.
         catalog: CatalogServiceClient,
         /// The server itself.

@@ -14,7 +14,7 @@ use crate::domain::run::Run;
 use crate::domain::thread::{Head, Thread};
 use crate::domain::tool::ToolSet;
 use crate::store::layout::Entry;
-use crate::store::record::{Standing, Stored, ThreadRecord, encode};
+use crate::store::record::{Standing, Stored, ThreadRecord, decode, encode};
 use crate::store::{Guard, Key};
 
 /// Why nothing of a set was applied: the first thing, in the order in which the set was built, that was not as its builder saw it.
@@ -64,6 +64,8 @@ pub struct Changes {
     pub(super) seen: BTreeMap<Hash, Seen>,
     pub(super) parts: BTreeMap<Hash, Bytes>,
     pub(super) appends: Vec<Append>,
+    /// Threads whose heads are put on another exchange.
+    pub(super) pointers: Vec<(ThreadId, ExchangeId)>,
     /// The runs among the puts.
     pub(super) runs: Vec<RunId>,
 }
@@ -117,6 +119,7 @@ impl Changes {
         let entry = Entry::Thread(thread.id.clone());
         self.guards.push((Guard::Absent(entry.key()), Lost::ThreadExists(thread.id.clone())));
         let token = self.put_thread(&entry, thread);
+        self.points(&thread.id, head.exchange, None);
         (token, self.put(&Entry::Head(thread.id.clone()), head))
     }
 
@@ -138,6 +141,9 @@ impl Changes {
     /// Moves a head from where it was read.
     pub fn replace_head(&mut self, id: &ThreadId, head: &Head, seen: &Token) -> Token {
         self.hold_head(id, seen);
+        // A head that cannot be read is found out by whoever reads it, and only costs an entry too many here.
+        let before = decode::<Head>(&Entry::Head(id.clone()), &seen.0).ok().and_then(|before| before.exchange);
+        self.points(id, head.exchange, before);
         self.put(&Entry::Head(id.clone()), head)
     }
 
@@ -180,6 +186,13 @@ impl Changes {
         let bytes = encode(entry, value);
         self.puts.push((entry.key(), bytes.clone()));
         Token(bytes)
+    }
+
+    /// A head was put somewhere else.
+    fn points(&mut self, id: &ThreadId, exchange: Option<ExchangeId>, before: Option<ExchangeId>) {
+        if let Some(exchange) = exchange.filter(|_| exchange != before) {
+            self.pointers.push((id.clone(), exchange));
+        }
     }
 
     fn put_thread(&mut self, entry: &Entry, thread: &Thread) -> Token {

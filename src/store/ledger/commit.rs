@@ -11,12 +11,12 @@ use crate::domain::content::Hasher;
 use crate::domain::drift::Seen;
 use crate::domain::exchange::Exchange;
 use crate::domain::graph::{Block, Branch, Place};
-use crate::domain::id::{BranchId, ExchangeId, Hash};
+use crate::domain::id::{BranchId, ExchangeId, Hash, ThreadId};
 use crate::domain::tool::{Tool, ToolSet};
 use crate::store::layout::Entry;
 use crate::store::record::envelope::Packed;
 use crate::store::record::exchange::draft;
-use crate::store::record::{Stored, ToolHashes, encode, open};
+use crate::store::record::{Mark, Stored, ToolHashes, encode, open};
 use crate::store::{Commit, Error, Guard, Key, Namespace, Write};
 
 /// How often a place is chosen anew. The second choice is a branch of its own, which nobody else can want.
@@ -242,6 +242,19 @@ fn sealed(entry: &Entry, value: &impl Stored) -> (Key, Bytes) {
     (entry.key(), encode(entry, value))
 }
 
+/// Index entries of heads that are put on exchanges which were not made on their threads; an exchange that was names its thread itself.
+fn pointers(changes: &Changes) -> impl Iterator<Item = (Key, Bytes)> {
+    let made_on = |thread: &ThreadId, id: ExchangeId| {
+        let mut made = changes.appends.iter().flat_map(|append| &append.exchanges);
+        made.any(|exchange| exchange.id == id && exchange.thread_id.as_ref() == Some(thread))
+    };
+    changes
+        .pointers
+        .iter()
+        .filter(move |(thread, id)| !made_on(thread, *id))
+        .map(|(thread, id)| sealed(&Entry::Pointer(*id, thread.clone()), &Mark { version: 1 }))
+}
+
 enum Keep {
     Held,
     Written(Vec<(Key, Bytes)>),
@@ -257,7 +270,8 @@ impl Plan {
     fn new(changes: &Changes) -> Self {
         let (guards, causes) =
             changes.guards.iter().map(|(guard, lost)| (guard.clone(), Cause::Lost(lost.clone()))).unzip();
-        let write = Write { guards, puts: changes.puts.clone(), deletes: changes.deletes.clone() };
+        let mut write = Write { guards, puts: changes.puts.clone(), deletes: changes.deletes.clone() };
+        write.puts.extend(pointers(changes));
         Self { write, causes }
     }
 
@@ -280,6 +294,10 @@ impl Plan {
             Fit::Depart { branch, block, after } => {
                 if let Some(block) = block {
                     self.write.puts.push(sealed(&Entry::Block(block.id), &block));
+                }
+                if let Some(first) = append.exchanges.first() {
+                    let place = Place { branch: branch.id, depth: first.depth };
+                    self.write.puts.push(sealed(&Entry::Departure(after, first.id), &place));
                 }
                 (self.branch(&branch), Some(after))
             }

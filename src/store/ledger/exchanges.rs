@@ -50,10 +50,22 @@ impl Ledger {
     /// # Errors
     /// When the store fails, or the exchange or one of its parts is damaged.
     pub async fn exchange_at(&self, ns: &Namespace, place: Place) -> Result<Option<Exchange>, Error> {
+        Ok(self.sized_at(ns, place).await?.map(|(exchange, _)| exchange))
+    }
+
+    /// The exchange at a place, from memory if it is there, and how many bytes it has.
+    async fn sized_at(&self, ns: &Namespace, place: Place) -> Result<Option<(Exchange, usize)>, Error> {
+        if let Some(found) = self.kept_at(ns, place) {
+            return Ok(Some(found));
+        }
         match self.lean(ns, place).await? {
-            Some(lean) => Ok(Some(self.whole(ns, place, lean).await?.0)),
+            Some(lean) => Ok(Some(self.whole(ns, place, lean).await?)),
             None => Ok(None),
         }
+    }
+
+    fn kept_at(&self, ns: &Namespace, place: Place) -> Option<(Exchange, usize)> {
+        self.kept.as_ref().and_then(|kept| kept.get(ns, place))
     }
 
     /// Exchanges of a path, root first, from a depth on: at most `limit`, and no more once they have `max_bytes` (of the stored form,
@@ -144,6 +156,11 @@ impl Ledger {
     async fn scan_into(&self, page: &mut Page, ns: &Namespace, stretch: Stretch) -> Result<(), Error> {
         let mut next = stretch.from;
         while next <= stretch.to && !page.is_full() {
+            if let Some(found) = self.kept_at(ns, Place { branch: stretch.segment.branch, depth: next }) {
+                page.push(found);
+                next += 1;
+                continue;
+            }
             let range = layout::stretch(stretch.segment.branch, next, stretch.to, page.batch());
             let entries = self.store.scan(ns, range).await?;
             if entries.is_empty() {
@@ -167,10 +184,7 @@ impl Ledger {
     }
 
     async fn get_into(&self, page: &mut Page, ns: &Namespace, places: Vec<Place>) -> Result<(), Error> {
-        let read = |place| async move {
-            let lean = self.lean_on_path(ns, place).await?;
-            self.whole(ns, place, lean).await
-        };
+        let read = |place| async move { self.sized_at(ns, place).await?.ok_or_else(|| missing(place)) };
         let mut found = stream::iter(places).map(read).buffered(AHEAD);
         while !page.is_full()
             && let Some(exchange) = found.try_next().await?
@@ -196,7 +210,11 @@ impl Ledger {
         let parts = self.parts(ns, hashes).await?;
         let bytes = lean.bytes + parts.values().map(Bytes::len).sum::<usize>();
         let exchange = lean.whole(&parts).map_err(|malformed| corrupt(&entry, malformed))?;
-        Ok((exchange, bytes))
+        let sized = (exchange, bytes);
+        if let Some(kept) = &self.kept {
+            kept.put(ns, place, &sized);
+        }
+        Ok(sized)
     }
 }
 

@@ -10,6 +10,8 @@ mod commit;
 mod content;
 mod coordinations;
 mod exchanges;
+mod graph;
+mod kept;
 mod names;
 mod path;
 mod tools;
@@ -26,6 +28,8 @@ use super::layout::Entry;
 use super::record::{self, Stored};
 use super::{Error, Namespace, Store};
 
+use self::kept::Kept;
+
 pub use self::changes::{Changes, Lost};
 pub use super::record::Remembered;
 
@@ -33,12 +37,25 @@ pub use super::record::Remembered;
 #[derive(Clone)]
 pub struct Ledger {
     store: Arc<dyn Store>,
+    kept: Option<Arc<Kept>>,
 }
 
 impl Ledger {
     /// On a store.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+        Self { store, kept: None }
+    }
+
+    /// Keeps exchanges that were read in memory, so many bytes of them.
+    #[must_use]
+    pub fn keeping(self, bytes: usize) -> Self {
+        Self { kept: (bytes > 0).then(|| Arc::new(Kept::new(bytes))), ..self }
+    }
+
+    /// The same without what is in memory: whatever is read is read from the store.
+    #[must_use]
+    pub fn unkept(&self) -> Self {
+        Self { store: Arc::clone(&self.store), kept: None }
     }
 
     /// The store below.

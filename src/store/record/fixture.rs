@@ -293,6 +293,7 @@ fn records_of_the_first_format_are_read() {
     check("head.bin", &Entry::Head(thread().id), &head());
     check("tool.bin", &Entry::Tool(tool().hash()), &tool());
     check("request.bin", &Entry::Request(RequestId::new("request-1")), &remembered());
+    check("mark.bin", &Entry::Indexes, &Mark { version: 1 });
     check("seen.bin", &Entry::Seen(seen().hash().unwrap()), &seen());
     let set = ToolSet { tools: vec![tool()] };
     check("tool_set.bin", &Entry::ToolSet(set.hash().unwrap()), &ToolHashes::new(&set));

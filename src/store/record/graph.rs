@@ -1,4 +1,4 @@
-//! Stored forms of places, branches and blocks. It must not know how a path is found.
+//! Stored forms of places, branches, blocks and marks. It must not know how a path is found.
 
 use bytes::Bytes;
 
@@ -9,6 +9,14 @@ use crate::domain::id::BranchId;
 stored!(Place, twin::Place);
 stored!(Branch, twin::Branch);
 stored!(Block, twin::Block);
+stored!(Mark, twin::Mark);
+
+/// That something is so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Since which version, or up to which.
+    pub version: u32,
+}
 
 fn bytes(id: &BranchId) -> Bytes {
     Bytes::copy_from_slice(&id.0)
@@ -59,5 +67,15 @@ impl Twin<Block> for twin::Block {
             previous: self.previous.map(|id| branch_id(&id, "previous")).transpose()?,
             segments: values(self.segments)?,
         })
+    }
+}
+
+impl Twin<Mark> for twin::Mark {
+    fn of(mark: &Mark) -> Self {
+        Self { version: mark.version }
+    }
+
+    fn value(self) -> Result<Mark, Malformed> {
+        Ok(Mark { version: self.version })
     }
 }

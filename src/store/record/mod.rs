@@ -39,6 +39,7 @@ use super::layout::Entry;
 use crate::domain::id::{BranchId, ExchangeId, Hash};
 
 pub(crate) use self::body::{Body, LeanBody, draft_body};
+pub(crate) use self::graph::Mark;
 pub(crate) use self::journal::JournalPage;
 pub(crate) use self::plan::PlanRecord;
 pub use self::request::Remembered;

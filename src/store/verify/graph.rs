@@ -10,6 +10,7 @@ use crate::domain::graph::{BLOCK, Block, Branch, Place, Segment};
 use crate::domain::id::{BranchId, CallId, ExchangeId, Hash};
 use crate::store::Error;
 use crate::store::layout::Entry;
+use crate::store::record::Mark;
 
 /// What the next exchange has to agree with.
 pub(super) struct Previous {
@@ -204,6 +205,36 @@ impl Check<'_> {
         Ok(problems)
     }
 
+    pub(super) async fn departed(&self, after: Place, id: ExchangeId, raw: &Bytes) -> Result<Vec<String>, Error> {
+        let entry = Entry::Departure(after, id);
+        let mut problems = self.index(&entry, raw, id, None).await?;
+        if let Ok(place) = decode::<Place>(&entry, raw)
+            && let Look::Found(branch) = self.look::<Branch>(&Entry::Branch(place.branch)).await?
+            && let Look::Found(departed) = self.departure(&branch).await?
+            && departed != Some(Segment { branch: after.branch, last: after.depth })
+        {
+            problems.push("the branch of the exchange departs elsewhere".to_owned());
+        }
+        Ok(problems)
+    }
+
+    pub(super) async fn pointer(&self, entry: &Entry, id: ExchangeId, raw: &Bytes) -> Result<Vec<String>, Error> {
+        if let Err(unreadable) = decode::<Mark>(entry, raw) {
+            return Ok(vec![unreadable.to_string()]);
+        }
+        let mut problems = Vec::new();
+        // The thread may have moved on, or be gone.
+        self.expect_exchange(&mut problems, "its exchange", Some(id)).await?;
+        Ok(problems)
+    }
+
+    pub(super) fn indexes(raw: &Bytes) -> Vec<String> {
+        match decode::<Mark>(&Entry::Indexes, raw) {
+            Ok(_) => Vec::new(),
+            Err(unreadable) => vec![unreadable.to_string()],
+        }
+    }
+
     pub(super) async fn branch(&self, id: BranchId, raw: &Bytes) -> Result<Vec<String>, Error> {
         let branch: Branch = match decode(&Entry::Branch(id), raw) {
             Ok(branch) => branch,
@@ -218,11 +249,31 @@ impl Check<'_> {
         }
         let Some(kept) = self.kept(&mut problems, branch).await? else { return Ok(problems) };
         let begins = kept.segments.last().map_or(1, |segment| segment.last + 1);
-        if !self.is_there(&Entry::Exchange(Place { branch: id, depth: begins })).await? {
-            problems.push("its first exchange is missing".to_owned());
+        let first = Place { branch: id, depth: begins };
+        match self.look_lean(first).await? {
+            Look::Missing => problems.push("its first exchange is missing".to_owned()),
+            Look::Found(lean) => self.in_index(&mut problems, &kept, lean.id().ok(), first).await?,
+            Look::Broken => {}
         }
         self.departs(&mut problems, kept).await?;
         Ok(problems)
+    }
+
+    /// A branch that departs is known where it does, once that index is complete.
+    async fn in_index(
+        &self,
+        problems: &mut Vec<String>,
+        kept: &Branch,
+        id: Option<ExchangeId>,
+        first: Place,
+    ) -> Result<(), Error> {
+        if let (Some(departed), Some(id)) = (kept.segments.last(), id)
+            && self.is_there(&Entry::Indexes).await?
+        {
+            let after = Place { branch: departed.branch, depth: departed.last };
+            self.indexed(problems, "departures", &Entry::Departure(after, id), first).await?;
+        }
+        Ok(())
     }
 
     /// What a branch keeps of its path when it has not just filled a block, and otherwise the block's; none when that cannot be read.

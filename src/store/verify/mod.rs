@@ -198,6 +198,9 @@ impl<'a> Check<'a> {
             Entry::Request(id) => Ok(Self::request(id, raw)),
             Entry::Coordination(id) => self.coordination(id, raw).await,
             Entry::Journal(id, first) => self.journal(id, *first, raw).await,
+            Entry::Departure(after, id) => self.departed(*after, *id, raw).await,
+            Entry::Pointer(id, _) => self.pointer(entry, *id, raw).await,
+            Entry::Indexes => Ok(Self::indexes(raw)),
         }
     }
 }

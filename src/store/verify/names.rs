@@ -3,7 +3,8 @@
 use bytes::Bytes;
 
 use super::Check;
-use super::look::decode;
+use super::look::{Look, decode};
+use crate::domain::graph::Place;
 use crate::domain::id::{Hash, RequestId, RunId, ThreadId};
 use crate::domain::run::Run;
 use crate::domain::thread::Head;
@@ -64,7 +65,24 @@ impl Check<'_> {
         }
         self.expect_exchange(&mut problems, "the exchange that it points to,", head.exchange).await?;
         self.points_to(&mut problems, &head).await?;
+        self.pointed(&mut problems, id, &head).await?;
         Ok(problems)
+    }
+
+    /// A head that was put on an exchange is known there, once that index is complete; an exchange that was made on the thread says so itself.
+    async fn pointed(&self, problems: &mut Vec<String>, id: &ThreadId, head: &Head) -> Result<(), Error> {
+        let Some(exchange) = head.exchange else { return Ok(()) };
+        let index = Entry::Pointer(exchange, id.clone());
+        if !self.is_there(&Entry::Indexes).await? || self.is_there(&index).await? {
+            return Ok(());
+        }
+        if let Look::Found(place) = self.look::<Place>(&Entry::Id(exchange)).await?
+            && let Look::Found(made) = self.look_exchange(place).await?
+            && made.thread_id.as_ref() != Some(id)
+        {
+            problems.push("the index of heads does not have it".to_owned());
+        }
+        Ok(())
     }
 
     pub(super) fn part(&self, hash: Hash, raw: &Bytes) -> Vec<String> {

@@ -10,7 +10,7 @@ use crate::domain::exchange::Exchange;
 use crate::domain::id::{ExchangeId, ThreadId};
 use crate::store::layout::Entry;
 use crate::store::verify::{Event, verify};
-use crate::store::{Changes, Lost};
+use crate::store::{Changes, Lost, Store, Write};
 
 #[tokio::test]
 async fn a_conversation_is_one_branch_and_one_scan_for_each_batch() {
@@ -27,7 +27,7 @@ async fn a_conversation_is_one_branch_and_one_scan_for_each_batch() {
 }
 
 #[tokio::test]
-async fn a_turn_reads_once_and_writes_three_keys_and_a_fork_four() {
+async fn a_turn_reads_once_and_writes_three_keys_and_a_fork_five() {
     let world = World::new();
     let root = world.say(None, "root").await;
     let place = world.place(&root).await;
@@ -37,7 +37,7 @@ async fn a_turn_reads_once_and_writes_three_keys_and_a_fork_four() {
     world.append(&[one], Some(place)).await;
     assert_eq!((world.store.take_reads(), world.store.take_writes()), ((1, 0), (1, 3)));
     world.append(&[other], Some(place)).await;
-    assert_eq!((world.store.take_reads(), world.store.take_writes()), ((2, 0), (1, 4)));
+    assert_eq!((world.store.take_reads(), world.store.take_writes()), ((2, 0), (1, 5)));
 }
 
 /// A review loop that keeps the second candidate turns at every step.
@@ -87,7 +87,7 @@ async fn a_place_that_was_taken_unseen_is_not_tried_for_ever() {
     world.store.unseen.lock().unwrap().insert(key);
     world.store.take_writes();
     let slower = world.say(Some(&root), "slower").await;
-    assert_eq!(world.store.take_writes(), (2, 4));
+    assert_eq!(world.store.take_writes(), (2, 5));
     world.store.unseen.lock().unwrap().clear();
     assert_eq!(world.history(&faster).await, [root.clone(), faster]);
     assert_eq!(world.history(&slower).await, [root, slower]);
@@ -252,4 +252,35 @@ proptest! {
     fn every_path_is_exactly_the_ancestors(rounds in proptest::collection::vec(proptest::collection::vec(op(), 1..6), 1..24)) {
         tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(play(rounds))?;
     }
+}
+
+/// What an earlier build wrote has no index of what follows and of heads; it gets both, once, and is then as if it had had them from the start.
+#[tokio::test]
+async fn indexes_that_a_store_lacks_are_completed() {
+    let world = World::new();
+    let root = world.say(None, "root").await;
+    let mut tip = root.clone();
+    // Far enough that the last branches end in a block.
+    for n in 0..70 {
+        world.say(Some(&tip), &format!("first {n}")).await;
+        tip = world.say(Some(&tip), &format!("second {n}")).await;
+    }
+    let mut changes = Changes::new();
+    changes.create_thread(&thread("t"), &head(Some(&tip)));
+    world.ledger.commit(&world.ns, &changes).await.unwrap().unwrap();
+    world.ledger.complete_indexes(&world.ns).await.unwrap();
+    let whole = world.store.dump(&world.ns);
+    let is_index = |key: &[u8]| matches!(key.first(), Some(b'f' | b'g' | b'v'));
+    let deletes = whole.iter().map(|(key, _)| key.clone()).filter(|key| is_index(key)).collect::<Vec<_>>();
+    assert_eq!(deletes.len(), 70 + 1 + 1);
+    world.store.commit(&world.ns, Write { deletes, ..Write::default() }).await.unwrap();
+    let place = world.place(&root).await;
+    assert_eq!(world.ledger.children(&world.ns, place, None, 9).await.unwrap().len(), 1);
+    world.ledger.complete_indexes(&world.ns).await.unwrap();
+    assert_eq!(world.store.dump(&world.ns), whole);
+    assert_eq!(world.ledger.children(&world.ns, place, None, 9).await.unwrap().len(), 2);
+    assert_eq!(world.ledger.pointers(&world.ns, tip.id, None, 9).await.unwrap(), [ThreadId::new("t")]);
+    world.store.take_reads();
+    world.ledger.complete_indexes(&world.ns).await.unwrap();
+    assert_eq!(world.store.take_reads(), (1, 0), "it is known to be complete");
 }

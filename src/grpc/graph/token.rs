@@ -1,0 +1,142 @@
+//! Positions in the lists of GraphService as bytes, for the tokens of pages. It must not know what is listed.
+
+use crate::app::graph::{DiffPosition, Position, SearchPosition};
+use crate::domain::fault::{Fault, Reason};
+use crate::domain::id::{ExchangeId, RunId};
+
+/// Reads a position from its beginning.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn fixed<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
+        let (first, rest) = self.0.split_first_chunk::<N>().ok_or_else(damaged)?;
+        self.0 = rest;
+        Ok(*first)
+    }
+
+    fn id(&mut self) -> Result<ExchangeId, Fault> {
+        self.fixed().map(ExchangeId::from_bytes)
+    }
+
+    fn number(&mut self) -> Result<u64, Fault> {
+        self.fixed().map(u64::from_be_bytes)
+    }
+
+    fn short(&mut self) -> Result<u32, Fault> {
+        self.fixed().map(u32::from_be_bytes)
+    }
+
+    /// A value with nothing after it.
+    fn end<T>(&self, value: T) -> Result<T, Fault> {
+        if self.0.is_empty() { Ok(value) } else { Err(damaged()) }
+    }
+}
+
+fn damaged() -> Fault {
+    Fault::new(Reason::PageTokenInvalid, "the page token is damaged: begin again without one")
+}
+
+/// An exchange.
+pub(super) fn exchange(bytes: &[u8]) -> Result<ExchangeId, Fault> {
+    let mut reader = Reader(bytes);
+    let id = reader.id()?;
+    reader.end(id)
+}
+
+/// A number.
+pub(super) fn number(bytes: &[u8]) -> Result<u64, Fault> {
+    let mut reader = Reader(bytes);
+    let number = reader.number()?;
+    reader.end(number)
+}
+
+/// Where a comparison goes on.
+pub(super) fn diff(bytes: &[u8]) -> Result<DiffPosition, Fault> {
+    let mut reader = Reader(bytes);
+    let index = reader.number()?;
+    let left = (reader.number()?, reader.short()?);
+    let right = (reader.number()?, reader.short()?);
+    reader.end(DiffPosition { index, left, right })
+}
+
+/// The bytes of that.
+pub(super) fn of_diff(at: DiffPosition) -> Vec<u8> {
+    let side = |(depth, skip): (u64, u32)| [&depth.to_be_bytes()[..], &skip.to_be_bytes()].concat();
+    [at.index.to_be_bytes().to_vec(), side(at.left), side(at.right)].concat()
+}
+
+/// Where a walk goes on.
+pub(super) fn walk(bytes: &[u8]) -> Result<Position, Fault> {
+    let mut reader = Reader(bytes);
+    let (scope, last) = (reader.id()?, reader.id()?);
+    let (hidden, level) = (reader.number()?, reader.short()?);
+    let shown = if reader.0.is_empty() { None } else { Some(reader.id()?) };
+    reader.end(Position { scope, last, shown, hidden, level })
+}
+
+/// The bytes of that.
+pub(super) fn of_walk(at: &Position) -> Vec<u8> {
+    let shown = at.shown.map(|id| id.as_bytes().to_vec()).unwrap_or_default();
+    let numbers = [&at.hidden.to_be_bytes()[..], &at.level.to_be_bytes()].concat();
+    [at.scope.as_bytes().to_vec(), at.last.as_bytes().to_vec(), numbers, shown].concat()
+}
+
+/// Where a search goes on.
+pub(super) fn search(bytes: &[u8]) -> Result<SearchPosition, Fault> {
+    let (kind, rest) = bytes.split_first().ok_or_else(damaged)?;
+    let mut reader = Reader(rest);
+    match kind {
+        b'e' => {
+            let id = reader.id()?;
+            reader.end(SearchPosition::Exchanges(id))
+        }
+        b'p' => {
+            let (id, depth) = (reader.id()?, reader.number()?);
+            reader.end(SearchPosition::Path(id, depth))
+        }
+        b'r' if rest.is_empty() => Ok(SearchPosition::Runs(None)),
+        b'r' => {
+            let id: RunId = std::str::from_utf8(rest).map_err(|_| damaged())?.parse().map_err(|_| damaged())?;
+            Ok(SearchPosition::Runs(Some(id)))
+        }
+        _ => Err(damaged()),
+    }
+}
+
+/// The bytes of that.
+pub(super) fn of_search(at: &SearchPosition) -> Vec<u8> {
+    match at {
+        SearchPosition::Exchanges(id) => [&b"e"[..], id.as_bytes()].concat(),
+        SearchPosition::Path(id, depth) => [&b"p"[..], id.as_bytes(), &depth.to_be_bytes()].concat(),
+        SearchPosition::Runs(id) => [&b"r"[..], id.as_ref().map_or("", RunId::as_str).as_bytes()].concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_come_back_and_what_is_damaged_is_refused() {
+        let id = ExchangeId::from_bytes([7; 16]);
+        for shown in [None, Some(ExchangeId::from_bytes([9; 16]))] {
+            let at = Position { scope: id, last: ExchangeId::from_bytes([8; 16]), shown, hidden: 3, level: 2 };
+            let bytes = of_walk(&at);
+            assert_eq!(walk(&bytes).unwrap(), at);
+            assert!(walk(&bytes[1..]).is_err());
+        }
+        let at = DiffPosition { index: 1, left: (2, 3), right: (4, 5) };
+        assert_eq!(diff(&of_diff(at)).unwrap(), at);
+        assert!(diff(&[0; 9]).is_err());
+        let all = [
+            SearchPosition::Exchanges(id),
+            SearchPosition::Path(id, 9),
+            SearchPosition::Runs(None),
+            SearchPosition::Runs(Some(RunId::new("r"))),
+        ];
+        for at in all {
+            assert_eq!(search(&of_search(&at)).unwrap(), at);
+        }
+        assert!(search(b"").is_err() && search(b"x").is_err() && search(b"e1").is_err());
+    }
+}

@@ -1,0 +1,70 @@
+//! Exchanges that were read, kept in memory: they never change, and reading one again costs ten times what copying it does. It must not
+//! decide what is read.
+
+use std::sync::Arc;
+
+use quick_cache::sync::Cache;
+use quick_cache::{Equivalent, Weighter};
+
+use crate::domain::exchange::Exchange;
+use crate::domain::graph::Place;
+use crate::store::Namespace;
+
+/// What an exchange takes besides its messages, in bytes, more or less.
+const OVERHEAD: usize = 1024;
+
+/// Exchanges in memory, at most so many bytes of them.
+pub(super) struct Kept(Cache<Key, Arc<Sized>, Bytes>);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    ns: Namespace,
+    place: Place,
+}
+
+/// The same, of what belongs to somebody else.
+#[derive(Hash)]
+struct Asked<'a> {
+    ns: &'a Namespace,
+    place: Place,
+}
+
+impl Equivalent<Key> for Asked<'_> {
+    fn equivalent(&self, key: &Key) -> bool {
+        self.place == key.place && *self.ns == key.ns
+    }
+}
+
+/// An exchange and how many bytes it has as stored.
+struct Sized {
+    exchange: Exchange,
+    bytes: usize,
+}
+
+#[derive(Clone)]
+struct Bytes;
+
+impl Weighter<Key, Arc<Sized>> for Bytes {
+    fn weight(&self, _: &Key, kept: &Arc<Sized>) -> u64 {
+        u64::try_from(kept.bytes.saturating_add(OVERHEAD)).unwrap_or(u64::MAX)
+    }
+}
+
+impl Kept {
+    /// Room for so many bytes.
+    pub(super) fn new(bytes: usize) -> Self {
+        let room = u64::try_from(bytes).unwrap_or(u64::MAX);
+        Self(Cache::with_weighter(bytes / (4 * OVERHEAD), room, Bytes))
+    }
+
+    /// The exchange at a place and how many bytes it has.
+    pub(super) fn get(&self, ns: &Namespace, place: Place) -> Option<(Exchange, usize)> {
+        self.0.get(&Asked { ns, place }).map(|kept| (kept.exchange.clone(), kept.bytes))
+    }
+
+    /// Keeps one that was read.
+    pub(super) fn put(&self, ns: &Namespace, place: Place, (exchange, bytes): &(Exchange, usize)) {
+        let kept = Arc::new(Sized { exchange: exchange.clone(), bytes: *bytes });
+        self.0.insert(Key { ns: ns.clone(), place }, kept);
+    }
+}

@@ -1,0 +1,57 @@
+//! The metrics, as Prometheus asks for them: over plain HTTP on the port of the API.
+
+use antiphon::grpc::pb;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::server::{Running, scripted};
+use crate::support::{ask, within};
+
+/// The answer to a GET, head and body.
+async fn get(server: &Running, path: &str) -> String {
+    let mut stream = TcpStream::connect(server.address()).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    within("the metrics", stream.read_to_string(&mut answer)).await.unwrap();
+    answer
+}
+
+fn has(answer: &str, line: &str) {
+    assert!(answer.lines().any(|one| one == line), "{line} is not in {answer}");
+}
+
+/// S0-36: a drift of a schema is counted. So is what ran and what it cost, and nothing says a word that a caller chose.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_happened_is_counted_without_content() {
+    let rules = "[[backends.script.rules]]\nwhen = \"bad\"\nfault = { kind = \"status\", status = 400 }\n\
+                 [[backends.script.rules]]\nusage = { input_tokens = 7, output_tokens = 3 }\ntext = \"canary answer\"\n";
+    let server = Running::start(scripted(rules)).await;
+    let mut client = server.exchanges();
+    let version = |number: u32| {
+        let tool = pb::Tool {
+            input_schema_json: format!(r#"{{"type":"object","title":"v{number}"}}"#),
+            ..ask::tool("canary_tool")
+        };
+        pb::ExecutionRequest {
+            tools: Some(pb::ToolList { tools: vec![tool] }),
+            ..ask::text_as(&format!("canary-run-{number}"), "canary question")
+        }
+    };
+    let first = client.capture(ask::capture(version(1))).await.unwrap().into_inner().exchange.unwrap();
+    client.r#continue(ask::after(&first.exchange_id, version(2))).await.unwrap();
+    client.capture(ask::capture(ask::text("bad"))).await.unwrap_err();
+    let answer = get(&server, "/metrics").await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.contains("application/openmetrics-text"), "{answer}");
+    has(&answer, "antiphon_tool_schema_drifts_total 1");
+    has(&answer, "antiphon_run_steps_total{state=\"COMPLETED\"} 2");
+    has(&answer, "antiphon_run_steps_total{state=\"FAILED\"} 1");
+    has(&answer, "antiphon_provider_calls_total{backend=\"script\",outcome=\"OK\"} 2");
+    has(&answer, "antiphon_provider_calls_total{backend=\"script\",outcome=\"PROVIDER_REFUSED_REQUEST\"} 1");
+    has(&answer, "antiphon_provider_tokens_total{backend=\"script\",kind=\"input\"} 14");
+    has(&answer, "antiphon_provider_call_duration_seconds_count{backend=\"script\"} 3");
+    has(&answer, "antiphon_store_writable 1");
+    has(&answer, "antiphon_runs_at_work 0");
+    assert!(!answer.contains("canary"), "{answer}");
+}
