@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,7 +15,7 @@ from antiphon.gen.antiphon.v1.run_service_pb2_grpc import RunServiceServicer, ad
 from antiphon.testing import Server
 from conftest import Connect
 
-from antiphon import TLS, AsyncClient, Client, Error
+from antiphon import TLS, AsyncClient, AsyncConversation, AsyncResponse, Client, Conversation, Error, Response
 
 KEYS = Path(__file__).parent / "tls"
 CERTIFICATE, KEY = KEYS / "certificate.pem", KEYS / "key.pem"
@@ -88,6 +89,22 @@ async def test_a_call_is_made_again_where_that_helps_and_only_there(connect: Con
         await client.run("r")
     assert caught.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED and len(ear.heard) == 4
     server.stop(None)
+
+
+@pytest.mark.parametrize(
+    ("blocking", "other"), [(Client, AsyncClient), (Conversation, AsyncConversation), (Response, AsyncResponse)]
+)
+def test_both_kinds_have_the_same_methods_with_the_same_arguments(blocking: type, other: type) -> None:
+    """S0-41."""
+
+    def methods(kind: type) -> dict[str, list[tuple[str, object]]]:
+        found = inspect.getmembers(kind, inspect.isfunction)
+        public = [(name, function) for name, function in found if not name.startswith("_") or name == "__init__"]
+        return {
+            name: [(one.name, one.default) for one in inspect.signature(function).parameters.values()] for name, function in public
+        }
+
+    assert methods(blocking) == methods(other) and methods(blocking)
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from antiphon.testing import Server
 from conftest import Connect, Record
+from proxy import Proxy
 from test_coordinate import Script, fresh
 from test_turns import names, tide, weather
 
@@ -115,6 +116,22 @@ async def test_a_chain_waits_for_a_person_and_goes_on_elsewhere(client: AsyncCli
 
     result = await elsewhere.resume(name, [Tool(answered, name="weather"), Tool(count, name="tide")])
     assert result.text == "Done." and sorted(called) == ["tide", "weather"]
+
+
+async def test_a_cut_while_a_call_is_put_off_asks_nobody_twice(connect: Connect, server: Server) -> None:
+    proxy = Proxy(server.address)
+    client, called = connect(proxy.address), list[str]()
+
+    def ask(city: str) -> str:
+        called.append(city)
+        proxy.cut()
+        raise Pause
+
+    with pytest.raises(Pause) as paused:
+        await client.chain("the forecast", [Tool(ask, name="weather"), tide])
+    assert called == ["Lisbon"] and [call.name for call in paused.value.calls] == ["weather"]
+    await client.cancel(paused.value.coordination_id)
+    proxy.close()
 
 
 async def test_an_answer_by_id_needs_no_stream(client: AsyncClient, record: Record) -> None:

@@ -360,3 +360,17 @@ async def test_a_scenario_goes_as_it_is_written(connect: Connect, name: str) -> 
             await player.step(step, f"{name}, step {number}")
         # A connection that is open holds up the end of its server.
         await player.client.close()
+
+
+def test_the_scenarios_are_well_formed() -> None:
+    """Nothing in them is ignored, and the requirements that they name are there."""
+    requirements = (SCENARIOS.parents[1] / "docs" / "requirements.md").read_text("utf-8")
+    files = sorted(SCENARIOS.glob("*.yaml"))
+    assert len(files) >= 15
+    for path in files:
+        scenario: Said = yaml.safe_load(path.read_text("utf-8"))
+        unknown = scenario.keys() - {"about", "covers", "rules", "config", "files", "tools", "steps"}
+        assert not unknown and scenario["about"] and scenario["steps"], path.name
+        assert not ("rules" in scenario and "config" in scenario), f"{path.name}: `config` has no place for `rules`"
+        for number in scenario.get("covers", []):
+            assert re.search(rf"\b{number}\b", requirements), f"{path.name}: there is no requirement {number}"

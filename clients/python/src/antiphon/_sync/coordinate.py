@@ -109,6 +109,7 @@ class Coordinator:
         self._started = pb.CoordinationStarted()
         self._failure: Exception | None = None
         self._pause_asked: Pause | None = None
+        self._paused_calls: set[str] = set()
         self._generation_failure: Exception | None = None
         self._told: list[Warning] = []
         self._ephemeral = False
@@ -297,7 +298,7 @@ class Coordinator:
 
         def answer(call: pb.NeededToolCall) -> None:
             result = self._memory.results.get(call.call.call_id)
-            if result is None:
+            if result is None and call.call.call_id not in self._paused_calls:
                 result = self._result(call)
             if result is not None:
                 # At once, so that a slow sibling puts no finished call at risk.
@@ -324,6 +325,7 @@ class Coordinator:
                 result = ToolResult(call.call_id, text_of(invoke(tool.function, (), call.arguments)))
             except Pause as pause:
                 self._pause_asked = pause
+                self._paused_calls.add(call.call_id)
                 return None
             except Exception as failure:
                 result = ToolResult(call.call_id, f"{type(failure).__name__}: {failure}", is_error=True)
