@@ -300,6 +300,12 @@ async def test_a_call_whose_connection_breaks_is_made_again_under_its_id(connect
     await asyncio.to_thread(record.wait_run, name, "RUNNING")
     proxy.cut()
     assert (await asked).text == "held" and (await asked).run_id == name
+    start, branch = await client.capture("one"), fresh()
+    request = Request("hold", profile_id="narrow", run_id=branch)
+    forked = asyncio.create_task(client.fork(start, request, thread=NewThread(branch)))
+    await asyncio.to_thread(record.wait_run, branch, "RUNNING")
+    proxy.cut()
+    assert ((await forked).text, (await forked).thread_id) == ("held", branch)
     proxy.close()
 
 

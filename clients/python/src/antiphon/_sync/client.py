@@ -101,7 +101,8 @@ class Client(Prompts, Library):
         functions do not go along."""
         made = replace(thread or NewThread(), name=name or (thread.name if thread is not None else ""))
         raw = _fork(source, [(made, request)], request_id)
-        result = (self._call(self._exchanges.Fork, raw, timeout)).results[0]
+        run = raw.branches[0].request if isinstance(request, Request | str) else None
+        result = (self._call(self._exchanges.Fork, raw, timeout, run)).results[0]
         return Conversation(self, result.thread.thread_id) if request is None else Exchange(result.exchange)
 
     def fork_all(
