@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 import grpc
 
-from antiphon._async.coordinate import Memory
+from antiphon._async.callbacks import Memory
 from antiphon._async.transport import Channel, Method, connect, sleep
 from antiphon.error import from_rpc
 from antiphon.gen.antiphon.v1.coordination_service_pb2_grpc import CoordinationServiceStub

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import overload
 
+from antiphon._async.callbacks import AfterCall, BeforeCall
 from antiphon._async.conversation import Conversation
-from antiphon._async.coordinate import AfterCall, BeforeCall
 from antiphon._async.library import Library
 from antiphon._async.prompts import Prompts
 from antiphon.branch import Branch

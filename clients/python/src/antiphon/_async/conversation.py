@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from antiphon._async.coordinate import AfterCall, BeforeCall, Callbacks, Generate, OnDelta
+from antiphon._async.callbacks import AfterCall, BeforeCall, Callbacks, Generate, OnDelta
 from antiphon._async.loops import Take
 from antiphon.coordination import Cancellation
 from antiphon.error import Error

@@ -5,15 +5,12 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 
 import grpc
 
+from antiphon._async.callbacks import Callbacks, Memory
 from antiphon._async.transport import Stream, each, invoke, resolve, sleep
 from antiphon.coordination import (
-    Action,
-    Cancellation,
-    Decision,
     Outcome,
     action_frame,
     cancel_frame,
@@ -27,15 +24,9 @@ from antiphon.error import Error, from_rpc
 from antiphon.exchange import Delta, Exchange, Warning, listed
 from antiphon.gen.antiphon.v1 import coordination_pb2 as pb
 from antiphon.gen.antiphon.v1 import exchange_pb2, execution_pb2, message_pb2, progress_pb2
-from antiphon.generation import Generated, Generation, failed_frame, generated_frame
-from antiphon.request import Request, ToolDrift, on_tool_drift_of, request_of
-from antiphon.tool import Pause, Tool, ToolCall, ToolResult, Tools, text_of, tool_list, tools_of
-
-NextAction = Callable[[Decision], Action | Awaitable[Action]]
-BeforeCall = Callable[[ToolCall], None | Awaitable[None]]
-AfterCall = Callable[[ToolCall, ToolResult], None | Awaitable[None]]
-OnDelta = Callable[[Delta], None | Awaitable[None]]
-Generate = Callable[[Generation], Generated | str | Awaitable[Generated | str]]
+from antiphon.generation import Generation, failed_frame, generated_frame
+from antiphon.request import Request, on_tool_drift_of, request_of
+from antiphon.tool import Pause, Tool, ToolCall, ToolResult, text_of, tool_list, tools_of
 
 HOOK_FAILED = "a hook of the caller failed"
 FIRST_PAUSE = 0.1
@@ -49,38 +40,6 @@ NO_GENERATE = Error(
     grpc.StatusCode.UNIMPLEMENTED, "this client does not call models itself: give it `generate`, or use another backend"
 )
 ASKING = ("decision_needed", "tools_needed", "generation_needed")
-
-
-@dataclass
-class Memory:
-    """What this process has answered, so that no callback is made twice for one id. Forgotten when the coordination ends."""
-
-    answers: dict[str, pb.CoordinateRequest] = field(default_factory=dict[str, pb.CoordinateRequest])
-    results: dict[str, message_pb2.ToolResult] = field(default_factory=dict[str, message_pb2.ToolResult])
-
-
-@dataclass
-class Callbacks:
-    """The caller's part."""
-
-    next_action: NextAction
-    tools: Tools | None
-    before_call: BeforeCall | None
-    after_call: AfterCall | None
-    on_delta: OnDelta | None
-    generate: Generate | None
-    given: Cancellation | None
-    on_tool_drift: ToolDrift | None = None
-    standing: bool = False
-    """The tools stand at the server already: they are called when the model says so, and not offered anew."""
-
-    def __post_init__(self) -> None:
-        self.cancellation = self.given or Cancellation()
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether nothing more is to be done."""
-        return self.cancellation.cancelled
 
 
 class Coordinator:

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 
 import grpc
 
-from antiphon._async.coordinate import AfterCall, BeforeCall, Callbacks, Coordinator, Generate, Memory, NextAction, OnDelta
+from antiphon._async.callbacks import AfterCall, BeforeCall, Callbacks, Generate, Memory, NextAction, OnDelta
+from antiphon._async.coordinate import Coordinator
 from antiphon._async.transport import Stream
 from antiphon._async.turns import Turns
 from antiphon.coordination import Action, Cancellation, Continue, Decision, Fail, Outcome, Stop, Suspend, action_frame

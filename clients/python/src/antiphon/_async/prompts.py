@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 
-from antiphon._async.coordinate import Callbacks, OnDelta
+from antiphon._async.callbacks import Callbacks, OnDelta
 from antiphon._async.loops import Loops, Take
 from antiphon._async.turns import continuation
 from antiphon.exchange import Exchange

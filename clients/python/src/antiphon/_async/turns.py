@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from antiphon._async.callbacks import OnDelta
 from antiphon._async.calls import Calls
-from antiphon._async.coordinate import OnDelta
 from antiphon._async.response import Response, Result
 from antiphon._async.transport import resolve
 from antiphon.exchange import Exchange, Probe

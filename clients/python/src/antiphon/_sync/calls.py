@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import grpc
 
-from antiphon._sync.coordinate import Memory
+from antiphon._sync.callbacks import Memory
 from antiphon._sync.transport import Channel, Method, connect, sleep
 from antiphon.error import from_rpc
 from antiphon.gen.antiphon.v1.coordination_service_pb2_grpc import CoordinationServiceStub

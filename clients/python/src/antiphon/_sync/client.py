@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import overload
 
+from antiphon._sync.callbacks import AfterCall, BeforeCall
 from antiphon._sync.conversation import Conversation
-from antiphon._sync.coordinate import AfterCall, BeforeCall
 from antiphon._sync.library import Library
 from antiphon._sync.prompts import Prompts
 from antiphon.branch import Branch

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from antiphon._sync.coordinate import AfterCall, BeforeCall, Callbacks, Generate, OnDelta
+from antiphon._sync.callbacks import AfterCall, BeforeCall, Callbacks, Generate, OnDelta
 from antiphon._sync.loops import Take
 from antiphon.coordination import Cancellation
 from antiphon.error import Error

@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 
 import grpc
 
-from antiphon._sync.coordinate import AfterCall, BeforeCall, Callbacks, Coordinator, Generate, Memory, NextAction, OnDelta
+from antiphon._sync.callbacks import AfterCall, BeforeCall, Callbacks, Generate, Memory, NextAction, OnDelta
+from antiphon._sync.coordinate import Coordinator
 from antiphon._sync.transport import Stream
 from antiphon._sync.turns import Turns
 from antiphon.coordination import Action, Cancellation, Continue, Decision, Fail, Outcome, Stop, Suspend, action_frame

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 
-from antiphon._sync.coordinate import Callbacks, OnDelta
+from antiphon._sync.callbacks import Callbacks, OnDelta
 from antiphon._sync.loops import Loops, Take
 from antiphon._sync.turns import continuation
 from antiphon.exchange import Exchange

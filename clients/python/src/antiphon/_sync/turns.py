@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from antiphon._sync.callbacks import OnDelta
 from antiphon._sync.calls import Calls
-from antiphon._sync.coordinate import OnDelta
 from antiphon._sync.response import Response, Result
 from antiphon._sync.transport import resolve
 from antiphon.exchange import Exchange, Probe
