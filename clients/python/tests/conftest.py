@@ -115,6 +115,12 @@ class Threaded:
     def __aiter__(self) -> AsyncIterator[Any]:
         return _stepwise(iter(cast(Response[Any], self._client)))
 
+    async def __aenter__(self) -> Threaded:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(cast(Response[Any], self._client).__exit__)
+
 
 async def _stepwise(items: Iterator[Any]) -> AsyncIterator[Any]:
     """Each item, waited for in a thread."""

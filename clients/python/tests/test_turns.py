@@ -293,6 +293,26 @@ async def test_a_stream_that_is_cancelled_ends_its_run(client: AsyncClient, reco
     record.wait_run(response.run_id, "CANCELLED")
 
 
+async def test_a_stream_that_is_left_ends_its_run_and_one_that_is_read_does_not(client: AsyncClient, record: Record) -> None:
+    async with client.stream("slow") as left:
+        async for _ in left:
+            break
+    record.wait_run(left.run_id, "CANCELLED")
+    async with client.stream("slow") as read:
+        assert (await read.result()).text
+    record.wait_run(read.run_id, "COMPLETED")
+
+
+async def test_a_stream_that_was_left_half_read_gives_its_result_all_the_same(client: AsyncClient) -> None:
+    response, pieces = client.stream(Request("slow", on_disconnect="finish")), list[str]()
+    async for delta in response:
+        pieces.append(delta.text)
+        break
+    async for delta in response:
+        pieces.append(delta.text)
+    assert "".join(pieces) == (await response.result()).text
+
+
 async def test_a_call_whose_connection_breaks_is_made_again_under_its_id(connect: Connect, server: Server, record: Record) -> None:
     proxy = Proxy(server.address)
     client, name = connect(proxy.address), fresh()
