@@ -329,6 +329,23 @@ async def test_a_call_whose_connection_breaks_is_made_again_under_its_id(connect
     proxy.close()
 
 
+async def test_a_run_that_was_cancelled_is_opened_again_when_that_is_asked(connect: Connect, server: Server, record: Record) -> None:
+    """S3-7. The wish outlives a connection that breaks."""
+    proxy = Proxy(server.address)
+    client, name = connect(proxy.address), fresh()
+    with pytest.raises(Error):
+        await client.capture(Request("hold", profile_id="narrow", run_id=name), timeout=0.1)
+    await asyncio.to_thread(record.wait_run, name, "CANCELLED", "FAILED")
+    with pytest.raises(Error) as caught:
+        await client.capture(Request("hold", profile_id="narrow", run_id=name))
+    assert caught.value.metadata["replayed"] == "true"
+    again = asyncio.create_task(client.capture(Request("hold", profile_id="narrow", run_id=name, retry=True)))
+    await asyncio.to_thread(record.wait_run, name, "RUNNING")
+    proxy.cut()
+    assert (await again).text == "held" and (await client.run(name)).attempt > 1
+    proxy.close()
+
+
 async def test_a_timeout_is_the_whole_calls(client: AsyncClient) -> None:
     with pytest.raises(Error) as caught:
         await client.capture(Request("hold", profile_id="narrow"), timeout=0.1)

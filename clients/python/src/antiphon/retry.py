@@ -27,6 +27,7 @@ class Tries:
     def __init__(self, timeout: float | None, run: Repeatable | None) -> None:
         self._until = None if timeout is None else time.monotonic() + timeout
         self._run = run
+        self._asked = run is not None and run.retry
         self._count = 0
         self._broke = False
         self.begun = False
@@ -48,7 +49,7 @@ class Tries:
         if not (error.can_retry or ours) or late or self._count >= TRIES or (ended and (self._run is None or self.begun)):
             raise error
         if self._run is not None:
-            self._run.retry = ended
+            self._run.retry = ended or self._asked
         return pause
 
 
