@@ -35,8 +35,10 @@ COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # A command that takes longer has hung; the model needs a few seconds for an answer on a busy machine.
 COMMAND_SECONDS = 180
 STOP_SECONDS = 20
-# What decides in the coordination.
+# What decides in the coordination, and the client that it uses.
 CALLBACK = ROOT / "examples" / "callback.sh"
+PACKING = ROOT / "clients" / "python" / "examples" / "packing.py"
+CLIENT = ROOT / "clients" / "python" / "src"
 
 
 class Failed(Exception):
@@ -158,19 +160,28 @@ def start_server(options, folder):
 class Tour:
     """Runs the command line as a person would, shows what it prints, and checks what came of it."""
 
-    def __init__(self, binary, server):
+    def __init__(self, binary, python, server):
         self.binary = binary
-        self.environment = {**os.environ, "ANTIPHON_SERVER": f"http://{server}"}
+        self.python = python
+        self.environment = {**os.environ, "ANTIPHON_SERVER": f"http://{server}", "PYTHONPATH": str(CLIENT)}
         if not sys.stdout.isatty():
             self.environment["NO_COLOR"] = "1"
 
     def run(self, *arguments):
+        """Runs a verb of the command line, see `command`."""
+        return self.command("antiphon", self.binary, *arguments)
+
+    def program(self, path, *arguments):
+        """Runs a program in Python that uses the client, see `command`."""
+        return self.command("python", self.python, str(path), *arguments)
+
+    def command(self, name, binary, *arguments):
         """Runs a command on a terminal of its own, copies its output to ours, and returns it without colours."""
-        say("\n" + styled("36", "$ antiphon " + " ".join(map(shown, arguments))))
+        say("\n" + styled("36", f"$ {name} " + " ".join(map(shown, arguments))))
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, shutil.get_terminal_size().columns, 0, 0))
         process = subprocess.Popen(
-            [self.binary, *arguments],
+            [binary, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=theirs,
             stderr=theirs,
@@ -251,14 +262,14 @@ class Tour:
         check(self.everything(ends) == before, "the probe has left something behind")
         held("graph, threads and runs are the same as before")
 
-        heading("5. Coordinate: the server runs the turns, and a command says after each what comes next.")
+        heading("5. Coordinate: the server runs the turns, and a function of yours says after each what comes next.")
+        output = self.program(PACKING, second["exchangeId"])
+        self.check_coordination(output, second)
+        held("one turn of two was used, and then the function had what it wanted")
+        say("\nThe same from a shell, where a command decides:")
         output = self.run("coordinate", "--from", second["exchangeId"], "--turns", "2", "--callback", shlex.quote(str(CALLBACK)))
-        packed = self.exchange(output, last=True)
-        self.check_child(packed, second, "What would you pack?")
-        coordination = self.ask("coordinations")["coordinations"][-1]
-        check(coordination["state"] == "COORDINATION_STATE_STOPPED", f"the coordination is {coordination['state']}")
-        check(coordination["turnsStarted"] == 1, "a turn was started that nobody asked for")
-        held("one turn of two was used, and then the command had what it wanted")
+        self.check_coordination(output, second)
+        held("the same, on a branch of its own")
 
         heading("6. Inspect: what was sent, by which settings, with which tools, and what it cost.")
         output = self.run("inspect", sea["exchangeId"])
@@ -274,6 +285,17 @@ class Tour:
     def everything(self, ends):
         """All that a call could change here: the graph with these ends, the threads, and the runs."""
         return self.ask("log", "--graph", *ends), self.ask("threads"), self.ask("runs")
+
+    def check_coordination(self, output, start):
+        """One turn of two, on the exchange that it started from, and then a stop."""
+        packed = self.exchange(output, last=True)
+        self.check_child(packed, start, "What would you pack?")
+        check(output.split()[-1] == "stopped", "whoever decided was not told that it stopped")
+        there = self.ask("coordinations")["coordinations"]
+        coordination = next((found for found in there if found.get("exchangeId") == packed["exchangeId"]), None)
+        check(coordination is not None, "no coordination ended with that exchange")
+        check(coordination["state"] == "COORDINATION_STATE_STOPPED", f"the coordination is {coordination['state']}")
+        check(coordination["turnsStarted"] == 1, "a turn was started that nobody asked for")
 
     def check_child(self, child, parent, text):
         """The right parent, and a history that begins with the parent's, message for message."""
@@ -346,6 +368,7 @@ def arguments():
     parser.add_argument("--tour-only", action="store_true", help="end after the walk, with 0 if every step held")
     parser.add_argument("--listen", metavar="ADDR", help=f"default {DEFAULT_LISTEN}, or a free port where that is in use and with --tour-only")
     parser.add_argument("--binary", metavar="PATH", type=Path, default=BINARY, help="run this instead of building one")
+    parser.add_argument("--client-python", metavar="PATH", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.binary != BINARY and not os.access(options.binary, os.X_OK):
@@ -410,7 +433,7 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
     server, address = start_server(options, folder)
-    second, fork = Tour(options.binary, address).walk()
+    second, fork = Tour(options.binary, options.client_python, address).walk()
     if options.tour_only:
         say("\nevery step held")
         return 0

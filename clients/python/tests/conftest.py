@@ -16,7 +16,7 @@ from antiphon.gen.antiphon.v1.coordination_service_pb2_grpc import CoordinationS
 from antiphon.gen.antiphon.v1.run_service_pb2_grpc import RunServiceStub
 from antiphon.testing import Server
 
-from antiphon import AsyncClient, Client
+from antiphon import AsyncClient, Client, Conversation, Response
 
 CONFIG = """
 default_profile = "canned"
@@ -87,9 +87,10 @@ delay_ms = 500
 
 
 class Threaded:
-    """The blocking client with the face of the other one: each method runs in a thread, callbacks included."""
+    """The blocking client with the face of the other one: each method runs in a thread, callbacks included. So do those of the conversations
+    and responses that it gives."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client | Conversation | Response[Any]) -> None:
         self._client = client
 
     def __getattr__(self, name: str) -> Any:
@@ -97,10 +98,35 @@ class Threaded:
         if not inspect.ismethod(method):
             return method
 
-        async def call(*arguments: Any, **options: Any) -> Any:
-            return await asyncio.to_thread(method, *arguments, **options)
+        def step(*arguments: Any, **options: Any) -> AsyncIterator[Any]:
+            return _stepwise(method(*arguments, **options))
 
-        return call
+        def stream(*arguments: Any, **options: Any) -> Threaded:
+            return Threaded(method(*arguments, **options))
+
+        async def call(*arguments: Any, **options: Any) -> Any:
+            given: Any = await asyncio.to_thread(method, *arguments, **options)
+            return Threaded(given) if isinstance(given, Conversation) else given
+
+        if inspect.isgeneratorfunction(method):
+            return step
+        return stream if name == "stream" else call
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return _stepwise(iter(cast(Response[Any], self._client)))
+
+    async def __aenter__(self) -> Threaded:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(cast(Response[Any], self._client).__exit__)
+
+
+async def _stepwise(items: Iterator[Any]) -> AsyncIterator[Any]:
+    """Each item, waited for in a thread."""
+    end = object()
+    while (item := await asyncio.to_thread(next, items, end)) is not end:
+        yield item
 
 
 Connect = Callable[..., AsyncClient]
@@ -146,6 +172,9 @@ class Record:
     def get(self, coordination_id: str) -> pb.Coordination:
         request = coordination_service_pb2.CoordinationServiceGetRequest(coordination_id=coordination_id)
         return self._stub.Get(request).coordination
+
+    def cancel(self, coordination_id: str) -> None:
+        self._stub.Cancel(coordination_service_pb2.CoordinationServiceCancelRequest(coordination_id=coordination_id))
 
     def state(self, coordination_id: str) -> str:
         return pb.CoordinationState.Name(self.get(coordination_id).state).removeprefix("COORDINATION_STATE_")

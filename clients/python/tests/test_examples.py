@@ -25,6 +25,13 @@ default_profile = "canned"
 backend = "script"
 model = "canned-1"
 
+[profiles.mine]
+backend = "mine"
+model = "mine-1"
+
+[backends.mine]
+kind = "client"
+
 [backends.script]
 kind = "scripted"
 retry = { attempts = 1 }
@@ -87,10 +94,21 @@ def test_they_run_as_programs(server: Server, name: str) -> None:
     assert ran.stdout.strip() and not ran.stderr
 
 
+def test_the_coordination_of_the_tour_runs(server: Server) -> None:
+    with Client(server.address) as client:
+        start = client.capture("Where to?")
+    environment = {**os.environ, "ANTIPHON_SERVER": server.address, "PYTHONPATH": str(EXAMPLES.parent / "src")}
+    command = [sys.executable, str(EXAMPLES / "packing.py"), start.exchange_id]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    first, second, last = ran.stdout.splitlines()
+    assert first == f"turn 0 of 2, exchange {start.exchange_id}: 1: Where to?"
+    assert second.startswith("turn 1 of 2") and second.endswith(": 2: What would you pack?") and last == "stopped"
+
+
 def test_what_the_readme_shows_runs(server: Server) -> None:
     """Each piece of Python in it, in order, with the names that the text around it speaks of."""
     pieces = re.findall(r"```python\n(.*?)```", (EXAMPLES.parent / "README.md").read_text("utf-8"), re.DOTALL)
-    assert len(pieces) == 5
+    assert len(pieces) == 7
     with Client(server.address) as client:
         names: dict[str, object] = {**vars(antiphon), "coordination_id": "readme"}
         client.coordinate(Request("zero"), 3, lambda decision: Suspend(), coordination_id="readme")

@@ -4,33 +4,66 @@
 """
 
 from antiphon._async.client import AsyncClient
+from antiphon._async.conversation import Conversation as AsyncConversation
+from antiphon._async.response import Response as AsyncResponse
 from antiphon._sync.client import Client
+from antiphon._sync.conversation import Conversation
+from antiphon._sync.response import Response
+from antiphon.branch import Branch
 from antiphon.coordination import Action, Cancellation, Continue, Decision, Fail, Outcome, Stop, Suspend
 from antiphon.error import Error
-from antiphon.exchange import Delta, Exchange, Usage
-from antiphon.request import NewThread, Parameters, Request, ThreadPoint
-from antiphon.tool import Tool, ToolCall, ToolResult
+from antiphon.exchange import Delta, Exchange, Probe, Warning
+from antiphon.generation import Generated, Generation
+from antiphon.message import Message
+from antiphon.record import Facts, Recorded
+from antiphon.request import NewThread, Parameters, Request, ThreadPoint, ThreadTurn
+from antiphon.thread import Coordination, Inspection, Run, RunEvent, Thread, Turn
+from antiphon.tls import TLS
+from antiphon.tool import OfferedTool, Pause, Tool, ToolCall, ToolResult
+from antiphon.usage import Usage
 
 __all__ = [
+    "TLS",
     "Action",
     "AsyncClient",
+    "AsyncConversation",
+    "AsyncResponse",
+    "Branch",
     "Cancellation",
     "Client",
     "Continue",
+    "Conversation",
+    "Coordination",
     "Decision",
     "Delta",
     "Error",
     "Exchange",
+    "Facts",
     "Fail",
+    "Generated",
+    "Generation",
+    "Inspection",
+    "Message",
     "NewThread",
+    "OfferedTool",
     "Outcome",
     "Parameters",
+    "Pause",
+    "Probe",
+    "Recorded",
     "Request",
+    "Response",
+    "Run",
+    "RunEvent",
     "Stop",
     "Suspend",
+    "Thread",
     "ThreadPoint",
+    "ThreadTurn",
     "Tool",
     "ToolCall",
     "ToolResult",
+    "Turn",
     "Usage",
+    "Warning",
 ]

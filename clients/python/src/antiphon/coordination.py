@@ -11,11 +11,12 @@ from typing import Literal
 import grpc
 
 from antiphon.error import CODES, Error, from_status
-from antiphon.exchange import Exchange, stop_reason
+from antiphon.exchange import Exchange, Warning, stop_reason
 from antiphon.gen.antiphon.v1 import coordination_pb2 as pb
-from antiphon.gen.antiphon.v1 import execution_pb2, thread_pb2
-from antiphon.request import Request
+from antiphon.gen.antiphon.v1 import execution_pb2
+from antiphon.request import Request, UnansweredTools, results_of, unanswered_tools_of
 from antiphon.tool import ToolResult
+from antiphon.word import word
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,11 @@ class Decision:
     """Empty when it is ephemeral."""
     raw: pb.DecisionNeeded
 
+    @property
+    def warnings(self) -> list[Warning]:
+        """What the caller should know of the turn, all of its calls to the model included."""
+        return self.exchange.warnings
+
 
 @dataclass(frozen=True)
 class Continue:
@@ -46,7 +52,7 @@ class Continue:
 
     request: Request | str | None = None
     tool_results: Sequence[ToolResult] = ()
-    unanswered_tools: Literal["reject", "interrupt", "abandon"] | None = None
+    unanswered_tools: UnansweredTools | None = None
     """What to do with a request while tool calls are unanswered."""
     detach_thread: bool = False
     """Go on without the thread from here on, as when its head was moved by others."""
@@ -121,11 +127,11 @@ class Cancellation:
                 send(cancel_frame(self._message))
 
 
-def decision_of(raw: pb.DecisionNeeded, coordination_id: str) -> Decision:
+def decision_of(raw: pb.DecisionNeeded, coordination_id: str, exchange: Exchange) -> Decision:
     """What the callback sees."""
     return Decision(
         decision_id=raw.decision_id,
-        exchange=Exchange(raw.exchange),
+        exchange=exchange,
         starting=raw.starting,
         turns_started=raw.turns_started,
         turns_remaining=raw.turns_remaining,
@@ -163,10 +169,9 @@ def action_frame(
         if action.request is not None:
             answer.turn.request.CopyFrom(offered(action.request))
         else:
-            answer.turn.tool_results.results.extend(result.to_raw() for result in action.tool_results)
+            answer.turn.tool_results.CopyFrom(results_of(action.tool_results))
         if action.unanswered_tools is not None:
-            word = f"UNANSWERED_TOOLS_{action.unanswered_tools.upper()}"
-            answer.turn.unanswered_tools = thread_pb2.UnansweredTools.Value(word)
+            answer.turn.unanswered_tools = unanswered_tools_of(action.unanswered_tools)
         answer.turn.detach_thread = action.detach_thread
     return pb.CoordinateRequest(next_action=answer)
 
@@ -197,7 +202,11 @@ def outcome_of(ended: pb.CoordinationEnded, coordination_id: str) -> Outcome | E
     which = ended.WhichOneof("outcome")
     if which == "stopped" or which == "exhausted":
         return Outcome(which, coordination_id, undelivered)
-    error = from_status(ended.failed.error if which == "failed" else ended.cancelled.error)
+    if which is None:
+        # A newer server may have more ways than this package knows.
+        error = Error(grpc.StatusCode.UNKNOWN, "the coordination ended in a way that this client does not know: read it by its id")
+    else:
+        error = from_status(ended.failed.error if which == "failed" else ended.cancelled.error)
     error.undelivered = undelivered
     return error
 
@@ -206,7 +215,7 @@ def detached(frame: pb.CoordinationDetached) -> Outcome | Error:
     """What a stream says that ends before its coordination: asked for with Suspend, or not."""
     if frame.reason == pb.DETACH_REASON_SUSPENDED:
         return Outcome("suspended", frame.coordination_id)
-    reason = pb.DetachReason.Name(frame.reason).removeprefix("DETACH_REASON_")
+    reason = word(pb.DetachReason.DESCRIPTOR, frame.reason).upper()
     taken = frame.reason == pb.DETACH_REASON_TAKEN_OVER
     return Error(
         grpc.StatusCode.ABORTED if taken else grpc.StatusCode.UNAVAILABLE,

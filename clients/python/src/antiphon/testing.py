@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -26,16 +27,24 @@ class Server:
     """A server of its own: `with Server() as server: Client(server.address)`.
 
     The binary is `binary`, else what ANTIPHON_BINARY names, else `antiphon` on the PATH. `config` is the text of a configuration; without
-    one, whatever is said is echoed. With `data` the store is kept in that folder, so that another server can go on with it; else it is gone
-    with the server.
+    one, whatever is said is echoed. `files` are written beside it, by their paths. With `data` the store is kept in that folder, so that
+    another server can go on with it; else it is gone with the server.
     """
 
-    def __init__(self, binary: str | Path | None = None, *, config: str = ECHO, data: str | Path | None = None) -> None:
+    def __init__(
+        self,
+        binary: str | Path | None = None,
+        *,
+        config: str = ECHO,
+        files: Mapping[str, str] | None = None,
+        data: str | Path | None = None,
+    ) -> None:
         found = binary or os.environ.get("ANTIPHON_BINARY") or shutil.which("antiphon")
         if not found:
             raise FileNotFoundError("no antiphon binary: name it, set ANTIPHON_BINARY, or put it on the PATH")
         self._binary = str(found)
         self._config = config
+        self._files = dict(files or {})
         self._data = data
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._process: subprocess.Popen[str] | None = None
@@ -46,7 +55,9 @@ class Server:
         """Starts it and waits until it listens."""
         self._folder = tempfile.TemporaryDirectory(prefix="antiphon-")
         folder = Path(self._folder.name)
-        (folder / "antiphon.toml").write_text(self._config, "utf-8")
+        for name, text in {**self._files, "antiphon.toml": self._config}.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, "utf-8")
         store = ["--ephemeral"] if self._data is None else ["--data", str(self._data)]
         command = [self._binary, "serve", "--config", str(folder / "antiphon.toml"), "--listen", "127.0.0.1:0", *store]
         with open(folder / "log", "w", encoding="utf-8") as log:

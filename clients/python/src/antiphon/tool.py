@@ -6,7 +6,7 @@ import inspect
 import json
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from antiphon.gen.antiphon.v1 import message_pb2, tool_pb2
@@ -29,9 +29,9 @@ class ToolCall:
 
     call_id: str
     name: str
-    arguments_json: str
+    arguments_json: str = "{}"
     """As the model wrote them, which need not be JSON; see `arguments`."""
-    raw: message_pb2.ToolCall
+    raw: message_pb2.ToolCall = field(default_factory=message_pb2.ToolCall, repr=False, compare=False)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -46,6 +46,12 @@ class ToolCall:
         """Wraps a call of an answer."""
         return cls(raw.call_id, raw.name, raw.arguments_json, raw)
 
+    def to_raw(self) -> message_pb2.ToolCall:
+        """As it goes out."""
+        raw = message_pb2.ToolCall(call_id=self.call_id, name=self.name, arguments_json=self.arguments_json)
+        raw.provider_call_id = self.raw.provider_call_id
+        return raw
+
 
 @dataclass(frozen=True)
 class ToolResult:
@@ -55,10 +61,44 @@ class ToolResult:
     text: str
     is_error: bool = False
 
+    @classmethod
+    def of(cls, raw: message_pb2.ToolResult) -> ToolResult:
+        """Reads a result of a history; what is not text in it stays out."""
+        text = "".join(part.text.text for part in raw.parts if part.HasField("text"))
+        return cls(raw.call_id, text, raw.is_error)
+
     def to_raw(self) -> message_pb2.ToolResult:
         """As it goes out."""
-        part = message_pb2.Part(text=message_pb2.TextPart(text=self.text))
-        return message_pb2.ToolResult(call_id=self.call_id, parts=[part], is_error=self.is_error)
+        return message_pb2.ToolResult(call_id=self.call_id, parts=[text_part(self.text)], is_error=self.is_error)
+
+
+class Pause(Exception):
+    """Raised by a tool whose answer comes later, from a person for instance: the coordination is left for that, and `coordinate`, `attach`
+    and `chain` raise it on, once the other calls have their results. Give the answer with `answer` or by the tool itself, after `attach`."""
+
+    coordination_id: str = ""
+    """Of what was left; to attach to, or to answer."""
+    calls: Sequence[ToolCall] = ()
+    """The calls that have no result yet."""
+
+
+@dataclass(frozen=True)
+class OfferedTool:
+    """A tool as it was offered to a model."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+    schema_hash: str
+    """Tells whether two schemas are one."""
+    side_effects: bool
+    requires_human: bool
+
+    @classmethod
+    def of(cls, raw: tool_pb2.Tool) -> OfferedTool:
+        """Reads one that is on record."""
+        schema: dict[str, Any] = json.loads(raw.input_schema_json)
+        return cls(raw.name, raw.description, schema, raw.schema_hash, raw.side_effects, raw.requires_human)
 
 
 class Tool:
@@ -72,12 +112,16 @@ class Tool:
         description: str | None = None,
         schema: Mapping[str, Any] | None = None,
         side_effects: bool = False,
+        requires_human: bool = False,
     ) -> None:
+        """`side_effects` keeps probes from offering it unless they are told to; `requires_human` says that its answer may take days, so
+        that a probe never offers it."""
         self.function = function
         self.name = name if name is not None else function.__name__
         self.description = description if description is not None else inspect.getdoc(function) or ""
         self.schema: dict[str, Any] = dict(schema) if schema is not None else schema_of(function)
         self.side_effects = side_effects
+        self.requires_human = requires_human
 
     def to_raw(self) -> tool_pb2.Tool:
         """As it is offered. Equal schemas give equal bytes, so that their hash tells a change."""
@@ -86,6 +130,7 @@ class Tool:
             description=self.description,
             input_schema_json=json.dumps(self.schema, ensure_ascii=False),
             side_effects=self.side_effects,
+            requires_human=self.requires_human,
         )
 
 
@@ -101,6 +146,11 @@ def tools_of(tools: Tools) -> list[Tool]:
 def tool_list(tools: Tools) -> tool_pb2.ToolList:
     """As a request offers them."""
     return tool_pb2.ToolList(tools=[tool.to_raw() for tool in tools_of(tools)])
+
+
+def text_part(text: str) -> message_pb2.Part:
+    """A part of a message that is text."""
+    return message_pb2.Part(text=message_pb2.TextPart(text=text))
 
 
 def text_of(value: Any) -> str:

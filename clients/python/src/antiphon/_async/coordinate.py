@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 
 import grpc
 
+from antiphon._async.callbacks import Callbacks, Memory
 from antiphon._async.transport import Stream, each, invoke, resolve, sleep
 from antiphon.coordination import (
-    Action,
-    Cancellation,
-    Decision,
     Outcome,
     action_frame,
     cancel_frame,
@@ -23,16 +21,12 @@ from antiphon.coordination import (
     rejection,
 )
 from antiphon.error import Error, from_rpc
-from antiphon.exchange import Delta
+from antiphon.exchange import Delta, Exchange, Warning, listed
 from antiphon.gen.antiphon.v1 import coordination_pb2 as pb
-from antiphon.gen.antiphon.v1 import execution_pb2, message_pb2, progress_pb2
-from antiphon.request import Request, request_of
-from antiphon.tool import Tool, ToolCall, ToolResult, Tools, text_of, tool_list, tools_of
-
-NextAction = Callable[[Decision], Action | Awaitable[Action]]
-BeforeCall = Callable[[ToolCall], None | Awaitable[None]]
-AfterCall = Callable[[ToolCall, ToolResult], None | Awaitable[None]]
-OnDelta = Callable[[Delta], None | Awaitable[None]]
+from antiphon.gen.antiphon.v1 import exchange_pb2, execution_pb2, message_pb2, progress_pb2
+from antiphon.generation import Generation, failed_frame, generated_frame
+from antiphon.request import Request, on_tool_drift_of, request_of
+from antiphon.tool import Pause, Tool, ToolCall, ToolResult, text_of, tool_list, tools_of
 
 HOOK_FAILED = "a hook of the caller failed"
 FIRST_PAUSE = 0.1
@@ -42,27 +36,10 @@ CANCEL_WAIT = 5.0
 # With these the stream is taken for broken when the server itself said nothing.
 BROKEN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.CANCELLED)
 
+NO_GENERATE = Error(
+    grpc.StatusCode.UNIMPLEMENTED, "this client does not call models itself: give it `generate`, or use another backend"
+)
 ASKING = ("decision_needed", "tools_needed", "generation_needed")
-
-
-@dataclass
-class Memory:
-    """What this process has answered, so that no callback is made twice for one id. Forgotten when the coordination ends."""
-
-    answers: dict[str, pb.CoordinateRequest] = field(default_factory=dict[str, pb.CoordinateRequest])
-    results: dict[str, message_pb2.ToolResult] = field(default_factory=dict[str, message_pb2.ToolResult])
-
-
-@dataclass
-class Callbacks:
-    """The caller's part."""
-
-    next_action: NextAction
-    tools: Tools | None
-    before_call: BeforeCall | None
-    after_call: AfterCall | None
-    on_delta: OnDelta | None
-    cancellation: Cancellation
 
 
 class Coordinator:
@@ -89,6 +66,12 @@ class Coordinator:
         self._sequence = 0
         self._started = pb.CoordinationStarted()
         self._failure: Exception | None = None
+        self._pause_asked: Pause | None = None
+        self._paused_calls: set[str] = set()
+        self._generation_failure: Exception | None = None
+        self._told: list[Warning] = []
+        self._ephemeral = False
+        self._history: list[message_pb2.Message] | None = None
         self._trouble_since: float | None = None
         self._pause = FIRST_PAUSE
 
@@ -97,12 +80,19 @@ class Coordinator:
         raw = request_of(request).to_raw()
         if isinstance(request, Request) and request.tools is not None:
             self._functions.update({tool.name: tool for tool in tools_of(request.tools)})
-        elif self._callbacks.tools is not None:
+        elif self._callbacks.tools is not None and not self._callbacks.standing:
             raw.tools.CopyFrom(tool_list(self._callbacks.tools))
+        if self._callbacks.on_tool_drift is not None and not raw.on_tool_drift:
+            raw.on_tool_drift = on_tool_drift_of(self._callbacks.on_tool_drift)
+        if not raw.run_id and any(tool.requires_human for tool in raw.tools.tools):
+            # The answer of a person is waited for by this name, so it is not left to the server.
+            raw.run_id = str(uuid.uuid4())
         return raw
 
     async def run(self, start: pb.CoordinationStart | None) -> Outcome:
         """Follows it until it ended or is left for later; without a start, attaches."""
+        if start is not None and start.ephemeral:
+            self._ephemeral, self._history = True, [] if start.HasField("initial_request") else None
         try:
             while True:
                 opened = time.monotonic()
@@ -165,23 +155,26 @@ class Coordinator:
                 self._sequence, self._trouble_since = frame.sequence, None
             if which == "started":
                 self._started = frame.started
+            elif which == "warning":
+                self._told.append(Warning.of(frame.warning))
             elif which in ASKING and self._is_past(frame):
-                continue
+                if which == "decision_needed":
+                    self._told.clear()
             elif which == "decision_needed":
                 await self._decide(stream, frame.decision_needed)
             elif which == "tools_needed":
                 await self._run_tools(stream, frame.tools_needed)
             elif which == "generation_needed":
-                stream.send(_no_generation(frame.generation_needed))
+                await self._generate(stream, frame.generation_needed)
             elif which == "rejected":
                 await self._rejected(stream, frame.rejected)
             elif which == "delta":
                 await self._delta(stream, frame.delta)
             elif which == "detached":
                 left = detached(frame.detached)
-                if isinstance(left, Outcome):
+                if isinstance(left, Outcome) and self._pause_asked is None:
                     return left
-                raise self._failure or left
+                raise self._failure or (left if isinstance(left, Error) else self._paused(frame.detached))
             elif which == "ended":
                 return await self._end(stream, frame.ended)
         return None
@@ -200,7 +193,8 @@ class Coordinator:
             answer = cancel_frame(HOOK_FAILED)
         elif answer is None:
             try:
-                action = await resolve(self._callbacks.next_action(decision_of(needed, self._id)))
+                decision = decision_of(needed, self._id, self._presented(needed))
+                action = await resolve(self._callbacks.next_action(decision))
                 answer = action_frame(needed.decision_id, action, self.offered)
             except Exception as failure:
                 self._failure = failure
@@ -210,12 +204,59 @@ class Coordinator:
         if not cancellation.cancelled:
             stream.send(answer)
 
+    def _presented(self, needed: pb.DecisionNeeded) -> Exchange:
+        """The result with what is known of it beside its record."""
+        told = tuple(self._told)
+        self._told.clear()
+        if not self._ephemeral or (needed.starting and self._history is None):
+            return Exchange(needed.exchange, told=told)
+        before = None if self._history is None else tuple(self._history)
+        self._remember(needed.exchange)
+        return Exchange(needed.exchange, False, before, listed(needed.exchange.tools.standing), told)
+
+    def _remember(self, exchange: exchange_pb2.Exchange) -> None:
+        """Keeps what was said where no record does."""
+        if self._history is not None:
+            self._history += [*exchange.messages, exchange.assistant]
+
+    async def _generate(self, stream: Stream, needed: pb.GenerationNeeded) -> None:
+        if self._callbacks.cancellation.cancelled:
+            return
+        answer = self._memory.answers.get(needed.generation_id)
+        if answer is None and self._failure is not None:
+            answer = cancel_frame(HOOK_FAILED)
+        elif answer is None:
+            answer = self._memory.answers[needed.generation_id] = await self._generated(needed)
+        if not self._callbacks.cancellation.cancelled:
+            stream.send(answer)
+
+    async def _generated(self, needed: pb.GenerationNeeded) -> pb.CoordinateRequest:
+        if self._callbacks.generate is None:
+            return failed_frame(needed.generation_id, NO_GENERATE)
+        self._generation_failure = None
+        try:
+            made = await invoke(self._callbacks.generate, [Generation.of(needed, self._id)], {})
+            return generated_frame(needed.generation_id, made)
+        except Exception as failure:
+            self._generation_failure = failure
+            return failed_frame(needed.generation_id, failure)
+
+    def _paused(self, frame: pb.CoordinationDetached) -> Pause:
+        """What a tool raised, with what is left to be answered."""
+        pause = self._pause_asked or Pause()
+        pause.coordination_id = frame.coordination_id
+        calls = [ToolCall.of(needed.call) for needed in self._batch.calls]
+        pause.calls = [call for call in calls if call.call_id in frame.pending_call_ids]
+        return pause
+
     async def _run_tools(self, stream: Stream, needed: pb.ToolsNeeded) -> None:
+        if self._batch.batch_id != needed.batch_id:
+            self._remember(needed.exchange)
         self._batch = needed
 
         async def answer(call: pb.NeededToolCall) -> None:
             result = self._memory.results.get(call.call.call_id)
-            if result is None:
+            if result is None and call.call.call_id not in self._paused_calls:
                 result = await self._result(call)
             if result is not None:
                 # At once, so that a slow sibling puts no finished call at risk.
@@ -226,6 +267,8 @@ class Coordinator:
             await each(answer, needed.calls)
         if self._failure is not None:
             stream.send(cancel_frame(HOOK_FAILED))
+        elif self._pause_asked is not None:
+            stream.send(pb.CoordinateRequest(suspend=pb.CoordinationSuspend()))
 
     async def _result(self, needed: pb.NeededToolCall) -> message_pb2.ToolResult | None:
         call = ToolCall.of(needed.call)
@@ -237,7 +280,11 @@ class Coordinator:
                     raise LookupError(f"there is no tool `{call.name}`")
                 if self._callbacks.before_call is not None:
                     await resolve(self._callbacks.before_call(call))
-                result = ToolResult(call.call_id, text_of(await invoke(tool.function, call.arguments)))
+                result = ToolResult(call.call_id, text_of(await invoke(tool.function, (), call.arguments)))
+            except Pause as pause:
+                self._pause_asked = pause
+                self._paused_calls.add(call.call_id)
+                return None
             except Exception as failure:
                 result = ToolResult(call.call_id, f"{type(failure).__name__}: {failure}", is_error=True)
             if self._callbacks.after_call is not None:
@@ -248,12 +295,11 @@ class Coordinator:
         return result.to_raw()
 
     async def _delta(self, stream: Stream, raw: progress_pb2.Delta) -> None:
-        which = raw.WhichOneof("delta")
-        if which is None or self._callbacks.on_delta is None or self._failure is not None:
+        delta = Delta.of(raw)
+        if delta is None or self._callbacks.on_delta is None or self._failure is not None:
             return
-        text = raw.tool_call.arguments_json if which == "tool_call" else getattr(raw, which).text
         try:
-            await resolve(self._callbacks.on_delta(Delta(which, text)))
+            await resolve(self._callbacks.on_delta(delta))
         except Exception as failure:
             self._failure = failure
             stream.send(cancel_frame(HOOK_FAILED))
@@ -265,6 +311,10 @@ class Coordinator:
         error = rejection(rejected, self._id)
         if self._failure is not None and rejected.id not in self._memory.answers:
             # It is being cancelled, and `ended` is on its way.
+            return
+        answer = self._memory.answers.get(rejected.id)
+        if error.reason == "ANSWER_STALE" and answer is not None and answer.HasField("generated"):
+            # The attempt had timed out by then. What comes of that, another one or the end, is told next.
             return
         if self._failure is not None or not error.can_retry:
             self._memory.answers.pop(rejected.id, None)
@@ -291,7 +341,10 @@ class Coordinator:
             return outcome
         if self._failure is not None and not self._callbacks.cancellation.cancelled:
             raise self._failure
-        raise outcome from self._failure
+        made = self._generation_failure
+        if made is not None and not isinstance(made, Error) and ended.HasField("failed"):
+            raise made
+        raise outcome from self._failure or made
 
     async def _abandon(self) -> None:
         message = "the caller was cancelled"
@@ -305,9 +358,3 @@ class Coordinator:
 
 def _results(batch: pb.ToolsNeeded, results: list[message_pb2.ToolResult]) -> pb.CoordinateRequest:
     return pb.CoordinateRequest(tool_results=pb.BatchResults(batch_id=batch.batch_id, run_id=batch.run_id, results=results))
-
-
-def _no_generation(needed: pb.GenerationNeeded) -> pb.CoordinateRequest:
-    code = grpc.StatusCode.UNIMPLEMENTED.value[0]
-    failure = pb.GenerationFailure(code=code, message="this client does not call models itself; use another backend")
-    return pb.CoordinateRequest(generated=pb.Generated(generation_id=needed.generation_id, failure=failure))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import grpc
 from grpc.aio import Channel as Channel
 from grpc.aio import StreamStreamMultiCallable
+from grpc.aio import UnaryStreamMultiCallable as Streaming
 from grpc.aio import UnaryUnaryMultiCallable as Method
 
 from antiphon.gen.antiphon.v1.coordination_pb2 import CoordinateRequest, CoordinateResponse
@@ -17,7 +19,7 @@ from antiphon.gen.antiphon.v1.coordination_pb2 import CoordinateRequest, Coordin
 T = TypeVar("T")
 Item = TypeVar("Item")
 
-__all__ = ["Channel", "Method", "Stream", "connect", "each", "invoke", "resolve", "sleep"]
+__all__ = ["Channel", "Method", "Stream", "Streaming", "connect", "each", "invoke", "resolve", "sleep"]
 
 sleep = asyncio.sleep
 
@@ -36,11 +38,11 @@ async def resolve(value: T | Awaitable[T]) -> T:
     return value
 
 
-async def invoke(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """Calls a tool: a plain function in a thread, so that it may take its time."""
+async def invoke(function: Callable[..., T | Awaitable[T]], arguments: Sequence[Any], named: Mapping[str, Any]) -> T:
+    """Calls what may take its time: a plain function in a thread."""
     if inspect.iscoroutinefunction(function):
-        return await function(**arguments)
-    return await resolve(await asyncio.to_thread(function, **arguments))
+        return await function(*arguments, **named)
+    return await resolve(await asyncio.to_thread(partial(function, *arguments, **named)))
 
 
 async def each(function: Callable[[Item], Coroutine[Any, Any, None]], items: Iterable[Item]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import grpc
 from grpc import Channel as Channel
 from grpc import StreamStreamMultiCallable
+from grpc import UnaryStreamMultiCallable as Streaming
 from grpc import UnaryUnaryMultiCallable as Method
 
 from antiphon.gen.antiphon.v1.coordination_pb2 import CoordinateRequest, CoordinateResponse
@@ -19,7 +20,7 @@ from antiphon.gen.antiphon.v1.coordination_pb2 import CoordinateRequest, Coordin
 T = TypeVar("T")
 Item = TypeVar("Item")
 
-__all__ = ["Channel", "Method", "Stream", "connect", "each", "invoke", "resolve", "sleep"]
+__all__ = ["Channel", "Method", "Stream", "Streaming", "connect", "each", "invoke", "resolve", "sleep"]
 
 sleep = time.sleep
 
@@ -36,9 +37,9 @@ def resolve(value: T) -> T:
     return value
 
 
-def invoke(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """Calls a tool."""
-    return function(**arguments)
+def invoke(function: Callable[..., T], arguments: Sequence[Any], named: Mapping[str, Any]) -> T:
+    """Calls what may take its time."""
+    return function(*arguments, **named)
 
 
 def each(function: Callable[[Item], None], items: Iterable[Item]) -> None:
