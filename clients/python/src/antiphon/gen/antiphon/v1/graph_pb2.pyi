@@ -527,7 +527,7 @@ class GraphNode(_message.Message):
 
     @_builtins.property
     def head_of_thread_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Output only. The threads whose head it is."""
+        """Output only. The threads whose head it is, at most 1,000 of those that were put there."""
 
     def __init__(
         self,

@@ -354,7 +354,9 @@ class GetGraphRequest(_message.Message):
     include_previews: _builtins.bool
     """Optional. Show the beginnings of messages too."""
     page_size: _builtins.int
-    """Optional. At most so many nodes in one page, 1 to 10,000; 1,000 when absent."""
+    """Optional. At most so many nodes in one page, 1 to 10,000; 1,000 when absent. Where few of the exchanges that are looked at are shown, a
+    page has fewer and still has a next one.
+    """
     page_token: _builtins.str
     """Optional. The `next_page_token` of the page before."""
     @_builtins.property
@@ -549,7 +551,7 @@ class SearchResponse(_message.Message):
     """Output only. For the next page; empty on the last."""
     @_builtins.property
     def hits(self) -> _containers.RepeatedCompositeFieldContainer[_graph_pb2.SearchHit]:
-        """Output only. The hits, newest first."""
+        """Output only. The hits."""
 
     def __init__(
         self,

@@ -112,7 +112,7 @@ class GraphServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Search(self, request, context):
-        """Finds exchanges and runs, newest first.
+        """Finds exchanges, newest first, and after them runs that have none, by id. Along a path, nearest to its end first, and no such runs.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -44,7 +44,7 @@ class GraphServiceStub:
     GetGraph: _grpc.UnaryUnaryMultiCallable[_graph_service_pb2.GetGraphRequest, _graph_service_pb2.GetGraphResponse]
     """A part of the graph, as data, text, DOT or Mermaid."""
     Search: _grpc.UnaryUnaryMultiCallable[_graph_service_pb2.SearchRequest, _graph_service_pb2.SearchResponse]
-    """Finds exchanges and runs, newest first."""
+    """Finds exchanges, newest first, and after them runs that have none, by id. Along a path, nearest to its end first, and no such runs."""
     SumUsage: _grpc.UnaryUnaryMultiCallable[_graph_service_pb2.SumUsageRequest, _graph_service_pb2.SumUsageResponse]
     """Sums what runs consumed, each counted once."""
 
@@ -64,7 +64,7 @@ class GraphServiceAsyncStub(GraphServiceStub):
     GetGraph: _aio.UnaryUnaryMultiCallable[_graph_service_pb2.GetGraphRequest, _graph_service_pb2.GetGraphResponse]  # type: ignore[assignment]
     """A part of the graph, as data, text, DOT or Mermaid."""
     Search: _aio.UnaryUnaryMultiCallable[_graph_service_pb2.SearchRequest, _graph_service_pb2.SearchResponse]  # type: ignore[assignment]
-    """Finds exchanges and runs, newest first."""
+    """Finds exchanges, newest first, and after them runs that have none, by id. Along a path, nearest to its end first, and no such runs."""
     SumUsage: _aio.UnaryUnaryMultiCallable[_graph_service_pb2.SumUsageRequest, _graph_service_pb2.SumUsageResponse]  # type: ignore[assignment]
     """Sums what runs consumed, each counted once."""
 
@@ -117,7 +117,7 @@ class GraphServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _graph_service_pb2.SearchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_graph_service_pb2.SearchResponse, _abc.Awaitable[_graph_service_pb2.SearchResponse]]:
-        """Finds exchanges and runs, newest first."""
+        """Finds exchanges, newest first, and after them runs that have none, by id. Along a path, nearest to its end first, and no such runs."""
 
     @_abc_1.abstractmethod
     def SumUsage(
