@@ -9,6 +9,7 @@
     reason = "a test that cannot go on must stop"
 )]
 
+mod branching;
 mod coordinating;
 mod examples;
 mod line;

@@ -44,6 +44,9 @@ pub(crate) struct RequestOptions {
     /// Offer no tools in this turn
     #[arg(long)]
     pub(crate) no_tools: bool,
+    /// What to do when a tool has another input schema than before in the conversation
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) on_tool_drift: Option<OnToolDrift>,
     /// Sampling temperature, 0 to 2
     #[arg(long, value_name = "NUMBER")]
     pub(crate) temperature: Option<f64>,
@@ -56,6 +59,24 @@ pub(crate) struct RequestOptions {
     /// Let the run finish when this command is interrupted
     #[arg(long)]
     pub(crate) finish: bool,
+}
+
+/// What to do when a tool drifted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum OnToolDrift {
+    /// Go on with a warning
+    Warn,
+    /// Refuse before the model is called
+    Refuse,
+}
+
+impl From<OnToolDrift> for pb::ToolDriftPolicy {
+    fn from(what: OnToolDrift) -> Self {
+        match what {
+            OnToolDrift::Warn => Self::Warn,
+            OnToolDrift::Refuse => Self::Refuse,
+        }
+    }
 }
 
 /// Options of commands whose run has a name.
@@ -182,6 +203,7 @@ impl RequestOptions {
             labels: pairs(&self.labels, "--label")?.into_iter().collect(),
             on_disconnect: if self.finish { pb::OnDisconnect::Finish } else { pb::OnDisconnect::Unspecified }.into(),
             retry: run.retry,
+            on_tool_drift: self.on_tool_drift.map_or(pb::ToolDriftPolicy::Unspecified, Into::into).into(),
             ..Default::default()
         })
     }
