@@ -95,8 +95,13 @@ func fromRPC(ctx context.Context, failed error) *Error {
 			made.RequestID = detail.GetRequestId()
 		}
 	}
-	if ctx.Err() != nil && (made.Code == codes.Canceled || made.Code == codes.DeadlineExceeded) {
+	_, limited := ctx.Deadline()
+	switch {
+	case ctx.Err() != nil && (made.Code == codes.Canceled || made.Code == codes.DeadlineExceeded):
 		made.cause = context.Cause(ctx)
+	case limited && made.Code == codes.DeadlineExceeded:
+		// The server, which knows the deadline, was a little faster.
+		made.cause = context.DeadlineExceeded
 	}
 	return made
 }
