@@ -1,5 +1,5 @@
 //! Backends: what every provider dialect offers, in one vocabulary. It must not know prompts, profiles, retries or queues; a backend knows
-//! its own dialect and no other's.
+//! its own dialect and no other's; what all dialects need is in [`wire`].
 
 pub mod client;
 pub mod openai;
@@ -17,6 +17,7 @@ use crate::domain::usage::Usage;
 
 mod limits;
 pub mod scripted;
+pub mod wire;
 
 pub use limits::{Limits, Retry};
 

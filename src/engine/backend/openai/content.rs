@@ -1,10 +1,9 @@
 //! What a message says, as a text or as an array of parts: texts, images and files. It must not know roles.
 
-use super::encode::{Adaptations, unsupported};
 use super::quirks::{Files, Quirks};
-use super::writer::Writer;
 use crate::domain::message::{Kind, Media, Part};
 use crate::engine::backend::Failure;
+use crate::engine::backend::wire::{Adaptations, Writer, unsupported};
 
 /// A text alone as such, and everything else as an array of parts.
 pub(super) fn content(
