@@ -19,6 +19,7 @@ mod case;
 mod served;
 
 mod answers;
+mod anthropic;
 mod broken;
 mod contracts;
 mod coordinations;
@@ -28,6 +29,7 @@ mod encoding;
 mod failures;
 mod forks;
 mod framing;
+mod gemini;
 mod histories;
 mod outcomes;
 mod replay;

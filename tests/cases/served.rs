@@ -10,7 +10,7 @@ use tonic::Status;
 use crate::bench::NOW;
 use crate::case::Case;
 use crate::support::provider::{Entry, Provider};
-use crate::support::server::{Running, openai_with};
+use crate::support::server::{Running, openai_with, speaking};
 use crate::support::{ask, look, stub};
 
 /// A server and its provider.
@@ -34,6 +34,13 @@ impl Served {
     pub(crate) async fn with_more(script: impl IntoIterator<Item = Entry>, more: &str) -> Self {
         let provider = Provider::start(script).await;
         let server = Running::start(openai_with(&provider.base_url(), more)).await;
+        Self { provider, server }
+    }
+
+    /// With a script in another dialect, and more keys of the backend.
+    pub(crate) async fn speaking(kind: &str, script: impl IntoIterator<Item = Entry>, more: &str) -> Self {
+        let provider = Provider::start(script).await;
+        let server = Running::start(speaking(kind, &provider.base_url(), &format!("{}{more}", stub::ONCE))).await;
         Self { provider, server }
     }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use antiphon::domain::source::{Clock, Ids};
-use antiphon::engine::backend::{Limits, openai};
+use antiphon::engine::backend::wire::{Config as Dialect, Quirks};
+use antiphon::engine::backend::{Limits, anthropic, gemini, openai};
 use antiphon::ops::app::engine;
 use antiphon::ops::config::{Config, parse};
 use antiphon::ops::environment::Environment;
@@ -68,6 +69,21 @@ fn the_reference_is_read_and_shows_the_defaults() {
     assert_eq!(backend.settings::<openai::Config>("provider").unwrap(), openai::Config::default());
 }
 
+/// The backend of a kind that a document shows with its quirks.
+fn shown<Q: Quirks>(kind: &str) -> Dialect<Q> {
+    let texts = configurations("docs/configuration.md").into_iter().filter(|text| text.contains(".quirks]"));
+    let mut found = texts.filter_map(|text| take(&text).ok()?.engine.backends.into_values().find(|b| b.kind == kind));
+    let backend = found.next().unwrap_or_else(|| panic!("no configuration of `{kind}` is shown"));
+    backend.settings(kind).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+}
+
+#[test]
+fn each_dialect_is_shown_with_its_defaults() {
+    assert_eq!(shown::<openai::Quirks>("openai"), openai::Config::default());
+    assert_eq!(shown::<anthropic::Quirks>("anthropic"), anthropic::Config::default());
+    assert_eq!(shown::<gemini::Quirks>("gemini"), gemini::Config::default());
+}
+
 #[test]
 fn every_other_configuration_that_is_shown_is_read_too() {
     for document in DOCUMENTS {
@@ -122,6 +138,8 @@ fn no_key_is_left_out() {
         format!("{backend}kind = 'openai'\nretry = {{ zzz = 1 }}"),
         format!("{backend}kind = 'openai'\ntimeouts = {{ zzz = 1 }}"),
         format!("{backend}kind = 'openai'\nquirks = {{ zzz = 1 }}"),
+        format!("{backend}kind = 'anthropic'\nquirks = {{ zzz = 1 }}"),
+        format!("{backend}kind = 'gemini'\nquirks = {{ zzz = 1 }}"),
         format!("{backend}kind = 'scripted'\nzzz = 1"),
         format!("{backend}kind = 'scripted'\nrules = [{{ zzz = 1 }}]"),
         format!("{backend}kind = 'scripted'\nrules = [{{ tool_calls = [{{ zzz = 1 }}] }}]"),

@@ -1,7 +1,9 @@
 //! Backends: what every provider dialect offers, in one vocabulary. It must not know prompts, profiles, retries or queues; a backend knows
 //! its own dialect and no other's; what all dialects need is in [`wire`].
 
+pub mod anthropic;
 pub mod client;
+pub mod gemini;
 pub mod openai;
 
 use bytes::Bytes;

@@ -17,6 +17,10 @@ pub(super) fn content(
         if part.cache_marker.is_some() && !quirks.cache_markers {
             adapted.add("cache_markers_dropped");
         }
+        if part.provider_data.is_some() {
+            // This dialect attaches nothing to what is said.
+            adapted.add("foreign_data_dropped");
+        }
         if let Kind::Text(text) | Kind::Refusal(text) = &part.kind {
             texts.push(text.as_str());
         }

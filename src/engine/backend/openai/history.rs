@@ -119,7 +119,11 @@ impl<'a> History<'a> {
         let calls: Vec<&Part> = message.parts.iter().filter(|part| matches!(part.kind, Kind::ToolCall(_))).collect();
         for part in &message.parts {
             match &part.kind {
-                Kind::Text(text) | Kind::Refusal(text) if text.is_empty() => {}
+                Kind::Text(text) | Kind::Refusal(text) if text.is_empty() => {
+                    if part.provider_data.is_some() {
+                        adapted.add("foreign_data_dropped");
+                    }
+                }
                 Kind::Text(_) => texts.push(part),
                 Kind::Refusal(text) if self.quirks.refusal_field => refusals.push(text.as_str()),
                 Kind::Refusal(_) => {

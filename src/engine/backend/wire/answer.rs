@@ -17,6 +17,8 @@ const MAX_VERBATIM: usize = 8 << 10;
 pub enum Wrong {
     /// The provider says what went wrong.
     Said(Said),
+    /// The provider says that the answer is not usable, without having failed itself.
+    Spoilt(Said),
     /// It is not an answer.
     Malformed(&'static str),
 }

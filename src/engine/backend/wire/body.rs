@@ -3,7 +3,7 @@
 
 use serde_json::Number;
 
-use super::reader::{self, Value};
+use super::reader::{self, Object, Value};
 use super::writer::Writer;
 use super::{Adaptations, unsupported};
 use crate::engine::backend::{Failure, Outbound};
@@ -31,13 +31,13 @@ impl<'a> Body<'a> {
 
     /// The caller's own fields, verbatim. One that the call sets as well is refused: neither of the two may be ignored.
     pub(crate) fn extra(&mut self, extra: Option<&str>) -> Result<(), Failure> {
-        let Some(extra) = extra else { return Ok(()) };
-        let malformed = || unsupported("extra_json", "`extra_json` must be a JSON object, and not nested too deeply");
-        if !reader::is_object(extra) {
-            return Err(malformed());
-        }
-        let fields = Value::parse(extra).and_then(Value::object).ok_or_else(malformed)?;
-        for (key, value) in fields.fields() {
+        self.extra_except(extra, "")
+    }
+
+    /// The same without one of them, which was merged with the call's own.
+    pub(crate) fn extra_except(&mut self, extra: Option<&str>, merged: &str) -> Result<(), Failure> {
+        let Some(fields) = extra_fields(extra)? else { return Ok(()) };
+        for (key, value) in fields.fields().filter(|(key, _)| *key != merged) {
             if self.set.contains(&key) {
                 let message = format!("`extra_json` must not set `{key}`: the call does");
                 return Err(unsupported(format!("extra_json.{key}"), message));
@@ -55,6 +55,16 @@ impl<'a> Body<'a> {
         let (body, Adaptations(adaptations)) = (self.out.into_bytes().into(), self.adapted);
         Outbound { body, adaptations, stream, model: model.to_owned() }
     }
+}
+
+/// The caller's own fields.
+pub(crate) fn extra_fields(extra: Option<&str>) -> Result<Option<Object<'_>>, Failure> {
+    let Some(extra) = extra else { return Ok(None) };
+    let malformed = || unsupported("extra_json", "`extra_json` must be a JSON object, and not nested too deeply");
+    if !reader::is_object(extra) {
+        return Err(malformed());
+    }
+    Value::parse(extra).and_then(Value::object).ok_or_else(malformed).map(Some)
 }
 
 /// A number as JSON has it.

@@ -50,6 +50,11 @@ impl Said {
         Self { message: message.into(), ..Self::default() }
     }
 
+    /// With a code.
+    pub(crate) fn coded(message: impl Into<String>, code: impl Into<String>) -> Self {
+        Self { message: message.into(), code: code.into(), ..Self::default() }
+    }
+
     /// From an error object, or whatever stands in its place.
     pub(crate) fn read(error: Value<'_>) -> Self {
         let Some(object) = error.object() else {
@@ -207,6 +212,11 @@ pub(crate) fn in_answer(context: &Context<'_>, said: Said) -> Failure {
 /// The failure of an answer that is not what it should be.
 pub(crate) fn bad_answer(context: &Context<'_>, message: impl Into<String>) -> Failure {
     failure(context, FailureKind::BadAnswer, Said::plain(message))
+}
+
+/// The failure of an answer that the provider itself calls unusable.
+pub(crate) fn spoilt(context: &Context<'_>, said: Said) -> Failure {
+    failure(context, FailureKind::BadAnswer, said)
 }
 
 /// The error that a body holds, in any of the forms that servers give it; absent when it holds none.

@@ -25,6 +25,28 @@ impl Grown {
         self.0.iter().map(|(name, field)| name.len() + field.bytes()).sum()
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The text of a field; empty where it is none.
+    pub(crate) fn text(&self, name: &str) -> String {
+        match self.0.iter().find(|(known, _)| known == name) {
+            Some((_, field)) => field.text(),
+            None => String::new(),
+        }
+    }
+
+    /// A field as JSON.
+    pub(crate) fn get(&self, name: &str) -> Option<String> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, field)| field.json())
+    }
+
+    /// Takes a field out.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.0.retain(|(known, _)| known != name);
+    }
+
     /// Sets a field; a null does not take the place of what is there.
     pub(crate) fn set(&mut self, name: &str, value: Value<'_>) {
         let json = value.raw();
@@ -48,6 +70,28 @@ impl Grown {
             }
             None => self.0.push((name.to_owned(), Field::Text(more.to_owned()))),
         }
+    }
+
+    /// Adds an item to a list; what is none becomes one.
+    pub(crate) fn push(&mut self, name: &str, item: Value<'_>) {
+        match self.0.iter_mut().find(|(known, _)| known == name) {
+            Some((_, Field::Json(json))) if json.starts_with('[') => {
+                json.pop();
+                if json.trim_end() != "[" {
+                    json.push(',');
+                }
+                json.push_str(item.raw());
+                json.push(']');
+            }
+            Some((_, field)) => *field = Field::Json(format!("[{}]", item.raw())),
+            None => self.0.push((name.to_owned(), Field::Json(format!("[{}]", item.raw())))),
+        }
+    }
+
+    /// Without the fields that say nothing.
+    pub(crate) fn without_nulls(mut self) -> Self {
+        self.0.retain(|(_, field)| !matches!(field, Field::Json(json) if json == "null"));
+        self
     }
 
     pub(crate) fn json(&self) -> String {
@@ -94,5 +138,18 @@ mod tests {
         object.append("t", "!");
         object.append("new", "z");
         assert_eq!(object.json(), r#"{"a":"x\/\u00e9","n":1.0e2,"t":"é\"!","new":"z"}"#);
+        assert_eq!((object.text("a").as_str(), object.text("n").as_str()), ("x/é", ""));
+    }
+
+    #[test]
+    fn lists_take_items_and_nulls_change_nothing() {
+        let mut object = grown(r#"{"l":null,"k":[ 1 ]}"#);
+        let item = Value::parse(r#"{"i":1}"#).unwrap();
+        object.push("l", item);
+        object.push("l", item);
+        object.push("k", item);
+        object.set("k", Value::parse("null").unwrap());
+        object.set("gone", Value::parse("null").unwrap());
+        assert_eq!(object.without_nulls().json(), r#"{"l":[{"i":1},{"i":1}],"k":[ 1 ,{"i":1}]}"#);
     }
 }

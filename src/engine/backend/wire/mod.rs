@@ -14,6 +14,8 @@ pub(crate) mod reader;
 mod receive;
 mod remote;
 mod retry_after;
+#[cfg(test)]
+pub(crate) mod sample;
 mod sse;
 mod writer;
 
@@ -21,7 +23,7 @@ use super::{Call, Failure, FailureKind, Outbound};
 
 pub use self::answer::{Answer, Progress, Read, Wrong};
 pub(crate) use self::answer::{Warnings, data, first_word, settle};
-pub(crate) use self::body::{Body, number};
+pub(crate) use self::body::{Body, extra_fields, number};
 pub(crate) use self::calls::{Calls, Done};
 pub(crate) use self::config::choice;
 pub use self::config::{Config, Quirks, Timeouts};
@@ -59,6 +61,11 @@ pub trait Dialect: Send + Sync + 'static {
 pub(crate) struct Adaptations(Vec<String>);
 
 impl Adaptations {
+    #[cfg(test)]
+    pub(crate) fn words(self) -> Vec<String> {
+        self.0
+    }
+
     pub(crate) fn add(&mut self, word: &str) {
         if !self.0.iter().any(|known| known == word) {
             self.0.push(word.to_owned());

@@ -164,6 +164,7 @@ where
     fn failure(&self, wrong: Wrong) -> Failure {
         match wrong {
             Wrong::Said(said) => error::in_answer(&self.context, said),
+            Wrong::Spoilt(said) => error::spoilt(&self.context, said),
             Wrong::Malformed(what) => self.bad(what),
         }
     }

@@ -18,6 +18,11 @@ impl Writer {
         self.out
     }
 
+    /// Bytes written so far.
+    pub(crate) fn len(&self) -> usize {
+        self.out.len()
+    }
+
     pub(crate) fn object(&mut self, fill: impl FnOnce(&mut Self)) {
         self.open(b'{');
         fill(self);
@@ -72,6 +77,14 @@ impl Writer {
         self.escape("data:");
         self.escape(media_type);
         self.escape(";base64,");
+        self.base64(bytes);
+        self.out.push(b'"');
+    }
+
+    /// Bytes in base64, as one text.
+    pub(crate) fn base64_text(&mut self, bytes: &[u8]) {
+        self.separate();
+        self.out.push(b'"');
         self.base64(bytes);
         self.out.push(b'"');
     }
