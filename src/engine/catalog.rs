@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::backend::wire::{Dialect, Remote, Unopened};
-use super::backend::{client, openai};
+use super::backend::{client, ollama, openai, responses};
 use super::config::{BackendConfig, Config, ConfigProblem, ContractConfig, check_id};
 use super::contract::{Schemas, parse_schema};
 use super::nearest::hint;
@@ -17,7 +17,8 @@ const CONTRACT_ENDING: &str = ".json";
 /// Kinds of backends that speak to no provider.
 const WIRELESS_KINDS: [&str; 2] = [client::KIND, "scripted"];
 /// The dialects in which providers are spoken to. A new one is a line here.
-pub const DIALECTS: &[SpokenKind] = &[spoken::<openai::Chat>()];
+pub const DIALECTS: &[SpokenKind] =
+    &[spoken::<ollama::Native>(), spoken::<openai::Chat>(), spoken::<responses::Responses>()];
 /// The kinds that are named by the design; those of them that are no dialect above are not there yet.
 const NAMED_KINDS: [&str; 4] = ["anthropic", "gemini", "ollama", "openai-responses"];
 /// Contracts that are always there.

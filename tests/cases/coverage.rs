@@ -22,9 +22,6 @@ const WAITING: &[(&str, For, &str)] = &[
     ("B006", For::Dialect, "the Anthropic half"),
     ("B007", For::Dialect, "Gemini"),
     ("B044", For::Dialect, "the same headers on the Anthropic backend, with bounded retries"),
-    ("B045", For::Dialect, "Ollama native"),
-    ("B046", For::Dialect, "Ollama native"),
-    ("B048", For::Dialect, "arguments are an object on Ollama's native route"),
     ("B049", For::Dialect, "Gemini"),
     ("B050", For::Dialect, "Gemini"),
     ("B052", For::Dialect, "Gemini"),
@@ -43,7 +40,6 @@ const WAITING: &[(&str, For, &str)] = &[
     ("B085", For::Rpc, "a head that Restore moved back"),
     ("B090", For::Rpc, "the children of an exchange, in their order"),
     ("B092", For::Rpc, "documents as of a turn"),
-    ("B095", For::Dialect, "Responses"),
     ("B102", For::Rpc, "the children of the shared exchange"),
     ("B107", For::Engine, "the value beside the text"),
     ("B109", For::Engine, "with repairs on, none that must fail as well"),
@@ -52,7 +48,7 @@ const WAITING: &[(&str, For, &str)] = &[
     ("B113", For::Dialect, "Gemini: its own form of schemas"),
     ("B117", For::Dialect, "Anthropic; and no repair where repairs are on"),
     ("B133", For::Rpc, "what Erase and CollectGarbage give back"),
-    ("B140", For::Dialect, "the same cut on the other dialects"),
+    ("B140", For::Dialect, "the same cut on Anthropic and Gemini"),
 ];
 
 /// Where tests are that may be about a case.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use antiphon::domain::source::{Clock, Ids};
-use antiphon::engine::backend::{Limits, openai};
+use antiphon::engine::backend::{Limits, ollama, openai, responses};
 use antiphon::ops::app::engine;
 use antiphon::ops::config::{Config, parse};
 use antiphon::ops::environment::Environment;
@@ -68,6 +68,21 @@ fn the_reference_is_read_and_shows_the_defaults() {
     assert_eq!(backend.settings::<openai::Config>("provider").unwrap(), openai::Config::default());
 }
 
+/// The settings of the backend that a document shows of a kind.
+fn shown<C: serde::de::DeserializeOwned>(kind: &str) -> C {
+    let texts = configurations("docs/configuration.md").into_iter();
+    let configs = texts.map(|text| take(&text).unwrap_or_else(|mistakes| panic!("{mistakes:#?}")));
+    let backends: Vec<_> = configs.flat_map(|config| config.engine.backends.into_values()).collect();
+    let backend = backends.iter().find(|backend| backend.kind == kind).unwrap_or_else(|| panic!("no {kind} is shown"));
+    backend.settings::<C>("provider").unwrap()
+}
+
+#[test]
+fn what_is_shown_of_other_dialects_are_their_defaults() {
+    assert_eq!(shown::<responses::Config>("openai-responses"), responses::Config::default());
+    assert_eq!(shown::<ollama::Config>("ollama"), ollama::Config::default());
+}
+
 #[test]
 fn every_other_configuration_that_is_shown_is_read_too() {
     for document in DOCUMENTS {
@@ -122,6 +137,10 @@ fn no_key_is_left_out() {
         format!("{backend}kind = 'openai'\nretry = {{ zzz = 1 }}"),
         format!("{backend}kind = 'openai'\ntimeouts = {{ zzz = 1 }}"),
         format!("{backend}kind = 'openai'\nquirks = {{ zzz = 1 }}"),
+        format!("{backend}kind = 'openai-responses'\nzzz = 1"),
+        format!("{backend}kind = 'openai-responses'\nquirks = {{ zzz = 1 }}"),
+        format!("{backend}kind = 'ollama'\nzzz = 1"),
+        format!("{backend}kind = 'ollama'\nquirks = {{ zzz = 1 }}"),
         format!("{backend}kind = 'scripted'\nzzz = 1"),
         format!("{backend}kind = 'scripted'\nrules = [{{ zzz = 1 }}]"),
         format!("{backend}kind = 'scripted'\nrules = [{{ tool_calls = [{{ zzz = 1 }}] }}]"),

@@ -2,7 +2,9 @@
 //! its own dialect and no other's; what all dialects need is in [`wire`].
 
 pub mod client;
+pub mod ollama;
 pub mod openai;
+pub mod responses;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;

@@ -31,13 +31,18 @@ impl<'a> Body<'a> {
 
     /// The caller's own fields, verbatim. One that the call sets as well is refused: neither of the two may be ignored.
     pub(crate) fn extra(&mut self, extra: Option<&str>) -> Result<(), Failure> {
+        self.extra_except(extra, &[])
+    }
+
+    /// The same, without fields that were taken from it before.
+    pub(crate) fn extra_except(&mut self, extra: Option<&str>, taken: &[&str]) -> Result<(), Failure> {
         let Some(extra) = extra else { return Ok(()) };
         let malformed = || unsupported("extra_json", "`extra_json` must be a JSON object, and not nested too deeply");
         if !reader::is_object(extra) {
             return Err(malformed());
         }
         let fields = Value::parse(extra).and_then(Value::object).ok_or_else(malformed)?;
-        for (key, value) in fields.fields() {
+        for (key, value) in fields.fields().filter(|(key, _)| !taken.contains(key)) {
             if self.set.contains(&key) {
                 let message = format!("`extra_json` must not set `{key}`: the call does");
                 return Err(unsupported(format!("extra_json.{key}"), message));

@@ -162,7 +162,9 @@ impl Said {
             "failed_precondition",
             "not_found",
             "out_of_range",
-        ]) {
+            "invalid_prompt",
+        ]) || self.code.contains("image")
+        {
             FailureKind::Refused
         } else {
             return None;

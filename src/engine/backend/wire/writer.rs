@@ -76,6 +76,14 @@ impl Writer {
         self.out.push(b'"');
     }
 
+    /// Bytes in base64, as one text.
+    pub(crate) fn base64_text(&mut self, bytes: &[u8]) {
+        self.separate();
+        self.out.push(b'"');
+        self.base64(bytes);
+        self.out.push(b'"');
+    }
+
     pub(crate) fn bool(&mut self, value: bool) {
         self.token(if value { "true" } else { "false" });
     }
