@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::backend::wire::{Dialect, Remote, Unopened};
-use super::backend::{anthropic, client, gemini, openai};
+use super::backend::{anthropic, client, gemini, ollama, openai, responses};
 use super::config::{BackendConfig, Config, ConfigProblem, ContractConfig, check_id};
 use super::contract::{Schemas, parse_schema};
 use super::nearest::hint;
@@ -17,10 +17,13 @@ const CONTRACT_ENDING: &str = ".json";
 /// Kinds of backends that speak to no provider.
 const WIRELESS_KINDS: [&str; 2] = [client::KIND, "scripted"];
 /// The dialects in which providers are spoken to. A new one is a line here.
-pub const DIALECTS: &[SpokenKind] =
-    &[spoken::<anthropic::Messages>(), spoken::<gemini::Generate>(), spoken::<openai::Chat>()];
-/// The kinds that are named by the design; those of them that are no dialect above are not there yet.
-const NAMED_KINDS: [&str; 4] = ["anthropic", "gemini", "ollama", "openai-responses"];
+pub const DIALECTS: &[SpokenKind] = &[
+    spoken::<anthropic::Messages>(),
+    spoken::<gemini::Generate>(),
+    spoken::<ollama::Native>(),
+    spoken::<openai::Chat>(),
+    spoken::<responses::Responses>(),
+];
 /// Contracts that are always there.
 const BUILT_IN: [(&str, Contract, &str); 2] =
     [("text", Contract::Text, "Any text"), ("json", Contract::Json, "Any JSON value")];
@@ -149,14 +152,10 @@ fn check_backends(config: &Config, problems: &mut Vec<ConfigProblem>) {
     for (id, backend) in &config.backends {
         let kind = backend.kind.as_str();
         let at = format!("backends.{id}");
-        let wrong = |what: String, remedy: String| ConfigProblem::new(format!("{at}.kind"), what, remedy);
-        if kinds.contains(&kind) || kind.is_empty() {
-        } else if NAMED_KINDS.contains(&kind) {
-            let what = format!("`{kind}` is not implemented by this version");
-            problems.push(wrong(what, format!("this version has {}", listed(kinds.clone()))));
-        } else {
+        if !kinds.contains(&kind) && !kind.is_empty() {
             let what = format!("there is no backend kind `{kind}`{}", hint(kind, kinds.iter().copied()));
-            problems.push(wrong(what, format!("known are {}", listed(kinds.clone()))));
+            let remedy = format!("known are {}", listed(kinds.iter().copied()));
+            problems.push(ConfigProblem::new(format!("{at}.kind"), what, remedy));
         }
         for (key, what) in backend.limits.problems() {
             problems.push(ConfigProblem::new(format!("{at}.{key}"), what, ""));

@@ -18,7 +18,7 @@ use crate::support::{ask, refused, stub};
 const ANTHROPIC: &str = "anthropic";
 
 async fn with(script: impl IntoIterator<Item = Entry>) -> Served {
-    Served::speaking(ANTHROPIC, script, "").await
+    Served::speaking(ANTHROPIC, "/v1", script, "").await
 }
 
 async fn of(id: &str) -> Served {
@@ -73,7 +73,7 @@ async fn a_call_goes_where_it_should_with_its_key_and_version() {
     let key = folder.path().join("key");
     std::fs::write(&key, "sk-ant-1\n").unwrap();
     let more = format!("api_key_file = {:?}\nquirks = {{ beta = [\"a\", \"b\"] }}\n", key.display().to_string());
-    let served = Served::speaking(ANTHROPIC, [text("hi")], &more).await;
+    let served = Served::speaking(ANTHROPIC, "/v1", [text("hi")], &more).await;
     let exchange = served.capture(ask::capture(ask::text("Hello"))).await;
     let request = served.provider.request(0).await;
     assert_eq!((request.method.as_str(), request.target.as_str()), ("POST", "/v1/messages"));
@@ -257,12 +257,12 @@ async fn foreign_data_is_dropped_kept_or_refused_as_configured() {
     let elsewhere = || pb::ExecutionRequest { model: "stub-2".into(), ..ask::text("and?") };
     for (policy, is_sent) in [("drop", false), ("keep", true)] {
         let more = format!("foreign_data = \"{policy}\"\n");
-        let served = Served::speaking(ANTHROPIC, [thinking(), text("b")], &more).await;
+        let served = Served::speaking(ANTHROPIC, "/v1", [thinking(), text("b")], &more).await;
         let first = served.capture(ask::capture(ask::text("x"))).await;
         served.go_on(ask::after(&first.exchange_id, elsewhere())).await;
         assert_eq!(served.provider.request(1).await.text().contains("c2ln"), is_sent, "{policy}");
     }
-    let served = Served::speaking(ANTHROPIC, [thinking()], "foreign_data = \"fail\"\n").await;
+    let served = Served::speaking(ANTHROPIC, "/v1", [thinking()], "foreign_data = \"fail\"\n").await;
     let first = served.capture(ask::capture(ask::text("x"))).await;
     let request = ask::after(&first.exchange_id, elsewhere());
     let failed = served.server.exchanges().r#continue(request).await.unwrap_err();

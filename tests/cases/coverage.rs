@@ -7,8 +7,6 @@ use crate::case::Case;
 /// What a case, or the rest of one, waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum For {
-    /// The other dialects.
-    Dialect,
     /// Repairs, views of a history, values beside the text.
     Engine,
     /// An RPC that is not there yet: the graph, workspaces, Restore, Erase.
@@ -18,16 +16,12 @@ enum For {
 /// The cases that wait, in order. One that is tested here as well waits with the rest of it alone.
 const WAITING: &[(&str, For, &str)] = &[
     ("B002", For::Rpc, "totals that count a call whose usage is unknown"),
-    ("B045", For::Dialect, "Ollama native"),
-    ("B046", For::Dialect, "Ollama native"),
-    ("B048", For::Dialect, "arguments are an object on Ollama's native route"),
     ("B062", For::Engine, "views of a history, cut between turns only"),
     ("B076", For::Rpc, "documents of a workspace"),
     ("B080", For::Rpc, "the children of an exchange"),
     ("B085", For::Rpc, "a head that Restore moved back"),
     ("B090", For::Rpc, "the children of an exchange, in their order"),
     ("B092", For::Rpc, "documents as of a turn"),
-    ("B095", For::Dialect, "Responses"),
     ("B102", For::Rpc, "the children of the shared exchange"),
     ("B107", For::Engine, "the value beside the text"),
     ("B109", For::Engine, "with repairs on, none that must fail as well"),
@@ -35,7 +29,6 @@ const WAITING: &[(&str, For, &str)] = &[
     ("B111", For::Engine, "repairs are bounded and all paid for"),
     ("B117", For::Engine, "no repair where repairs are on"),
     ("B133", For::Rpc, "what Erase and CollectGarbage give back"),
-    ("B140", For::Dialect, "the same cut on Responses and Ollama native"),
 ];
 
 /// Where tests are that may be about a case.
@@ -108,5 +101,5 @@ fn the_list_of_what_waits_is_in_order_and_says_why() {
     for (_, what, _) in WAITING {
         *waits.entry(format!("{what:?}")).or_default() += 1;
     }
-    assert_eq!(waits.len(), 3, "each kind is used: {waits:?}");
+    assert_eq!(waits.len(), 2, "each kind is used: {waits:?}");
 }

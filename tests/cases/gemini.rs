@@ -18,7 +18,7 @@ use crate::support::{ask, refused};
 const GEMINI: &str = "gemini";
 
 async fn with(script: impl IntoIterator<Item = Entry>) -> Served {
-    Served::speaking(GEMINI, script, "").await
+    Served::speaking(GEMINI, "/v1", script, "").await
 }
 
 async fn of(id: &str) -> Served {
@@ -65,7 +65,7 @@ async fn a_call_goes_where_it_should_with_its_key_in_a_header() {
     let more = format!("api_key_file = {:?}\n", key.display().to_string());
     let chunk = r#"{"candidates":[{"content":{"parts":[{"text":"ho"}]},"finishReason":"STOP"}]}"#;
     let script = [text("hi"), Entry::events(&[&format!("data: {chunk}\n\n")])];
-    let served = Served::speaking(GEMINI, script, &more).await;
+    let served = Served::speaking(GEMINI, "/v1", script, &more).await;
     let exchange = served.capture(ask::capture(ask::text("Hello"))).await;
     let (said, _) = served.streamed(ask::capture(ask::text("Hello"))).await;
     for (number, target) in
@@ -192,7 +192,7 @@ async fn b075_an_empty_result_is_an_object() {
 
 /// A tool with this schema is offered; gives what went out as its parameters.
 async fn parameters(more: &str, schema: &str) -> Result<Value, Status> {
-    let served = Served::speaking(GEMINI, [text("x")], more).await;
+    let served = Served::speaking(GEMINI, "/v1", [text("x")], more).await;
     let tool = pb::Tool { input_schema_json: schema.to_owned(), ..ask::tool("w") };
     let tools = Some(pb::ToolList { tools: vec![tool] });
     let request = ask::capture(pb::ExecutionRequest { tools, ..ask::text("x") });

@@ -10,7 +10,7 @@ use tonic::Status;
 use crate::bench::NOW;
 use crate::case::Case;
 use crate::support::provider::{Entry, Provider};
-use crate::support::server::{Running, openai_with, speaking};
+use crate::support::server::{Running, openai_with};
 use crate::support::{ask, look, stub};
 
 /// A server and its provider.
@@ -37,11 +37,16 @@ impl Served {
         Self { provider, server }
     }
 
-    /// With a script in another dialect, and more keys of the backend.
-    pub(crate) async fn speaking(kind: &str, script: impl IntoIterator<Item = Entry>, more: &str) -> Self {
+    /// With a script and a backend of another kind, each call made once; its address ends where `base` begins.
+    pub(crate) async fn speaking(kind: &str, base: &str, script: impl IntoIterator<Item = Entry>, more: &str) -> Self {
         let provider = Provider::start(script).await;
-        let server = Running::start(speaking(kind, &provider.base_url(), &format!("{}{more}", stub::ONCE))).await;
-        Self { provider, server }
+        let base_url = provider.base_url().replace("/v1", base);
+        let once = stub::ONCE;
+        let config = format!(
+            "default_profile = \"stub\"\n[profiles.stub]\nbackend = \"stub\"\nmodel = \"stub-1\"\n\
+             [backends.stub]\nkind = \"{kind}\"\nbase_url = \"{base_url}\"\nprovider = \"stub\"\n{once}{more}"
+        );
+        Self { provider, server: Running::start(config).await }
     }
 
     pub(crate) async fn restart(self) -> Self {

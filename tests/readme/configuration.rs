@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use antiphon::domain::source::{Clock, Ids};
 use antiphon::engine::backend::wire::{Config as Dialect, Quirks};
-use antiphon::engine::backend::{Limits, anthropic, gemini, openai};
+use antiphon::engine::backend::{Limits, anthropic, gemini, ollama, openai, responses};
 use antiphon::ops::app::engine;
 use antiphon::ops::config::{Config, parse};
 use antiphon::ops::environment::Environment;
@@ -82,6 +82,8 @@ fn each_dialect_is_shown_with_its_defaults() {
     assert_eq!(shown::<openai::Quirks>("openai"), openai::Config::default());
     assert_eq!(shown::<anthropic::Quirks>("anthropic"), anthropic::Config::default());
     assert_eq!(shown::<gemini::Quirks>("gemini"), gemini::Config::default());
+    assert_eq!(shown::<responses::Quirks>("openai-responses"), responses::Config::default());
+    assert_eq!(shown::<ollama::Quirks>("ollama"), ollama::Config::default());
 }
 
 #[test]
@@ -140,6 +142,10 @@ fn no_key_is_left_out() {
         format!("{backend}kind = 'openai'\nquirks = {{ zzz = 1 }}"),
         format!("{backend}kind = 'anthropic'\nquirks = {{ zzz = 1 }}"),
         format!("{backend}kind = 'gemini'\nquirks = {{ zzz = 1 }}"),
+        format!("{backend}kind = 'openai-responses'\nzzz = 1"),
+        format!("{backend}kind = 'openai-responses'\nquirks = {{ zzz = 1 }}"),
+        format!("{backend}kind = 'ollama'\nzzz = 1"),
+        format!("{backend}kind = 'ollama'\nquirks = {{ zzz = 1 }}"),
         format!("{backend}kind = 'scripted'\nzzz = 1"),
         format!("{backend}kind = 'scripted'\nrules = [{{ zzz = 1 }}]"),
         format!("{backend}kind = 'scripted'\nrules = [{{ tool_calls = [{{ zzz = 1 }}] }}]"),

@@ -60,11 +60,6 @@ pub(crate) fn spoken(id: &str, kind: &str, base_url: &str, more: &str) -> String
     )
 }
 
-/// A configuration with one such backend, the default.
-pub(crate) fn speaking(kind: &str, base_url: &str, more: &str) -> String {
-    format!("default_profile = \"stub\"\n{}", spoken("stub", kind, base_url, more))
-}
-
 /// A server at work.
 pub(crate) struct Running {
     address: SocketAddr,

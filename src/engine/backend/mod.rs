@@ -4,7 +4,9 @@
 pub mod anthropic;
 pub mod client;
 pub mod gemini;
+pub mod ollama;
 pub mod openai;
+pub mod responses;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;

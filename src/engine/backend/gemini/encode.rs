@@ -31,7 +31,7 @@ pub(super) fn encode(quirks: &Quirks, to: Recipient<'_>, call: &Call) -> Result<
     encoder.contract(&call.contract, !call.tools.is_empty())?;
     encoder.generation_config(extra)?;
     encoder.tools(call)?;
-    encoder.body.extra_except(extra, CONFIG)?;
+    encoder.body.extra_except(extra, &[CONFIG])?;
     let first = call.messages.iter().take_while(|message| message.role == Role::System).count();
     let (system, messages) = call.messages.split_at(first);
     let Body { out, adapted, .. } = &mut encoder.body;

@@ -31,13 +31,13 @@ impl<'a> Body<'a> {
 
     /// The caller's own fields, verbatim. One that the call sets as well is refused: neither of the two may be ignored.
     pub(crate) fn extra(&mut self, extra: Option<&str>) -> Result<(), Failure> {
-        self.extra_except(extra, "")
+        self.extra_except(extra, &[])
     }
 
-    /// The same without one of them, which was merged with the call's own.
-    pub(crate) fn extra_except(&mut self, extra: Option<&str>, merged: &str) -> Result<(), Failure> {
+    /// The same, without fields that were taken from it before.
+    pub(crate) fn extra_except(&mut self, extra: Option<&str>, taken: &[&str]) -> Result<(), Failure> {
         let Some(fields) = extra_fields(extra)? else { return Ok(()) };
-        for (key, value) in fields.fields().filter(|(key, _)| *key != merged) {
+        for (key, value) in fields.fields().filter(|(key, _)| !taken.contains(key)) {
             if self.set.contains(&key) {
                 let message = format!("`extra_json` must not set `{key}`: the call does");
                 return Err(unsupported(format!("extra_json.{key}"), message));

@@ -167,7 +167,9 @@ impl Said {
             "failed_precondition",
             "not_found",
             "out_of_range",
-        ]) {
+            "invalid_prompt",
+        ]) || self.code.contains("image")
+        {
             FailureKind::Refused
         } else {
             return None;
