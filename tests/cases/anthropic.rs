@@ -247,32 +247,6 @@ async fn b067_signed_thinking_survives_a_tool_turn_and_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn foreign_data_is_dropped_kept_or_refused_as_configured() {
-    let thinking = || {
-        said(
-            &json!([{"type": "thinking", "thinking": "Hm", "signature": "c2ln"}, {"type": "text", "text": "a"}]),
-            "end_turn",
-        )
-    };
-    let elsewhere = || pb::ExecutionRequest { model: "stub-2".into(), ..ask::text("and?") };
-    for (policy, is_sent) in [("drop", false), ("keep", true)] {
-        let more = format!("foreign_data = \"{policy}\"\n");
-        let served = Served::speaking(ANTHROPIC, "/v1", [thinking(), text("b")], &more).await;
-        let first = served.capture(ask::capture(ask::text("x"))).await;
-        served.go_on(ask::after(&first.exchange_id, elsewhere())).await;
-        assert_eq!(served.provider.request(1).await.text().contains("c2ln"), is_sent, "{policy}");
-    }
-    let served = Served::speaking(ANTHROPIC, "/v1", [thinking()], "foreign_data = \"fail\"\n").await;
-    let first = served.capture(ask::capture(ask::text("x"))).await;
-    let request = ask::after(&first.exchange_id, elsewhere());
-    let failed = served.server.exchanges().r#continue(request).await.unwrap_err();
-    refused::is(&failed, Code::InvalidArgument, Reason::BackendUnsupported);
-    assert_eq!(refused::fact(&failed, "feature"), "foreign_data");
-    assert!(failed.message().contains("message 1") && failed.message().contains("stub-1"), "{failed:?}");
-    assert_eq!(served.provider.count(), 1);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn b073_no_history_of_tools_goes_out_without_tools() {
     let served = with([calls(&[("a", "w")]), text("one"), text("two")]).await;
     let asked = served.capture(offering("go")).await;

@@ -31,6 +31,7 @@ mod forks;
 mod framing;
 mod gemini;
 mod histories;
+mod hop;
 mod ollama;
 mod outcomes;
 mod replay;

@@ -37,8 +37,12 @@ fn reference() -> String {
 
 /// A configuration as the server reads it, backends made; every mistake otherwise.
 fn take(text: &str) -> Result<Config, Vec<String>> {
-    let (config, _) = parse(text, Path::new("antiphon.toml"))
-        .map_err(|found| found.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    take_at(text, Path::new("antiphon.toml"))
+}
+
+/// The same, with the folders that it names beside this file.
+fn take_at(text: &str, file: &Path) -> Result<Config, Vec<String>> {
+    let (config, _) = parse(text, file).map_err(|found| found.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let ids: Arc<dyn Ids> = Arc::new(RandomIds);
     match engine(&config, &Nothing, &clock, &ids) {
@@ -176,7 +180,7 @@ fn the_prompt_that_is_shown_is_a_prompt() {
 
 #[test]
 fn the_examples_are_read() {
-    for example in ["examples/scripted.toml", "examples/local-model.toml"] {
-        take(&read(example)).unwrap_or_else(|mistakes| panic!("{example}: {mistakes:#?}"));
+    for example in ["examples/antiphon.toml", "examples/scripted.toml", "examples/local-model.toml"] {
+        take_at(&read(example), &path(example)).unwrap_or_else(|mistakes| panic!("{example}: {mistakes:#?}"));
     }
 }

@@ -225,8 +225,8 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// The API refuses a history of tool calls in a request without tools. Where a call offers none, those of the history are named, and
-    /// none of them may be called.
+    /// Servers refuse a history of tool calls in a request without tools, or the model answers with nothing. Where a call offers none, those
+    /// of the history are named, and none of them may be called.
     fn tools_of_history(&mut self, messages: &[Message]) {
         let mut names: Vec<String> = Vec::new();
         for call in messages.iter().flat_map(Message::tool_calls) {

@@ -11,7 +11,6 @@ pub(super) struct Figures {
     output: Option<u64>,
     cache_read: Option<u64>,
     cache_written: Option<u64>,
-    reasoning: Option<u64>,
     said: Grown,
     usage: Usage,
 }
@@ -23,8 +22,6 @@ impl Figures {
         self.output = later("output_tokens", self.output);
         self.cache_read = later("cache_read_input_tokens", self.cache_read);
         self.cache_written = later("cache_creation_input_tokens", self.cache_written);
-        let details = object.object("output_tokens_details");
-        self.reasoning = details.and_then(|details| details.count("thinking_tokens")).or(self.reasoning);
         for (name, value) in object.fields() {
             self.said.set(name, value);
         }
@@ -33,7 +30,6 @@ impl Figures {
         self.usage.output_tokens = self.output;
         self.usage.cached_input_tokens = self.cache_read;
         self.usage.cache_written_tokens = self.cache_written;
-        self.usage.reasoning_tokens = self.reasoning;
         settle(&mut self.usage, &self.said.json());
     }
 
