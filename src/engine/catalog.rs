@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::config::{Config, ConfigProblem, ContractConfig, check_id};
+use super::backend::wire::{Dialect, Remote, Unopened};
+use super::backend::{anthropic, client, gemini, ollama, openai, responses};
+use super::config::{BackendConfig, Config, ConfigProblem, ContractConfig, check_id};
 use super::contract::{Schemas, parse_schema};
 use super::nearest::hint;
 use super::profile::Profile;
@@ -12,13 +14,47 @@ use crate::domain::settings::Contract;
 
 /// What a contract's file ends with.
 const CONTRACT_ENDING: &str = ".json";
-/// The kinds of backends that this version has.
-pub const BACKEND_KINDS: [&str; 3] = ["client", "openai", "scripted"];
-/// The kinds that are named by the design and not there yet.
-const LATER_KINDS: [&str; 4] = ["openai_responses", "anthropic", "gemini", "ollama"];
+/// Kinds of backends that speak to no provider.
+const WIRELESS_KINDS: [&str; 2] = [client::KIND, "scripted"];
+/// The dialects in which providers are spoken to. A new one is a line here.
+pub const DIALECTS: &[SpokenKind] = &[
+    spoken::<anthropic::Messages>(),
+    spoken::<gemini::Generate>(),
+    spoken::<ollama::Native>(),
+    spoken::<openai::Chat>(),
+    spoken::<responses::Responses>(),
+];
 /// Contracts that are always there.
 const BUILT_IN: [(&str, Contract, &str); 2] =
     [("text", Contract::Text, "Any text"), ("json", Contract::Json, "Any JSON value")];
+
+/// A kind of backends that speak to providers.
+pub struct SpokenKind {
+    /// Its word in the configuration.
+    pub kind: &'static str,
+    /// Reads the settings of a backend of this kind, by its id, as far as they can be read; with every mistake in them.
+    pub read: fn(&BackendConfig, &str) -> AsFarAsRead,
+}
+
+/// A backend that waits for its key, where its settings could be read at all, and every mistake in them.
+pub type AsFarAsRead = (Option<Box<dyn Unopened>>, Vec<ConfigProblem>);
+
+const fn spoken<D: Dialect>() -> SpokenKind {
+    SpokenKind {
+        kind: D::KIND,
+        read: |config, id| {
+            let (settings, problems) = config.read_settings(id);
+            (settings.map(Remote::<D>::unopened), problems)
+        },
+    }
+}
+
+/// The kinds of backends that this version has, in order.
+fn backend_kinds() -> Vec<&'static str> {
+    let mut kinds: Vec<_> = DIALECTS.iter().map(|dialect| dialect.kind).chain(WIRELESS_KINDS).collect();
+    kinds.sort_unstable();
+    kinds
+}
 
 /// A contract of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,23 +148,14 @@ fn has_profile(config: &Config, id: &str) -> bool {
 }
 
 fn check_backends(config: &Config, problems: &mut Vec<ConfigProblem>) {
+    let kinds = backend_kinds();
     for (id, backend) in &config.backends {
         let kind = backend.kind.as_str();
         let at = format!("backends.{id}");
-        if LATER_KINDS.contains(&kind) {
-            let remedy = format!("this version has {}", listed(BACKEND_KINDS));
-            problems.push(ConfigProblem::new(
-                format!("{at}.kind"),
-                format!("`{kind}` is not implemented by this version"),
-                remedy,
-            ));
-        } else if !BACKEND_KINDS.contains(&kind) && !kind.is_empty() {
-            let what = format!("there is no backend kind `{kind}`{}", hint(kind, BACKEND_KINDS));
-            problems.push(ConfigProblem::new(
-                format!("{at}.kind"),
-                what,
-                format!("known are {}", listed(BACKEND_KINDS)),
-            ));
+        if !kinds.contains(&kind) && !kind.is_empty() {
+            let what = format!("there is no backend kind `{kind}`{}", hint(kind, kinds.iter().copied()));
+            let remedy = format!("known are {}", listed(kinds.iter().copied()));
+            problems.push(ConfigProblem::new(format!("{at}.kind"), what, remedy));
         }
         for (key, what) in backend.limits.problems() {
             problems.push(ConfigProblem::new(format!("{at}.{key}"), what, ""));

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use admission::Permit;
 pub use answer::Answer;
-pub use catalog::{BACKEND_KINDS, Catalog, ConfiguredContract, Kind, Prompt, Variable};
+pub use catalog::{AsFarAsRead, Catalog, ConfiguredContract, DIALECTS, Kind, Prompt, Variable};
 pub use config::{BackendConfig, Config, ConfigProblem, ContractConfig, ProfileConfig, decode, unknown_key};
 pub use contract::{SchemaProblem, json_in};
 pub use execute::{Events, Executed, Execution};

@@ -7,8 +7,6 @@ use crate::case::Case;
 /// What a case, or the rest of one, waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum For {
-    /// The other dialects.
-    Dialect,
     /// Repairs, views of a history, values beside the text.
     Engine,
     /// An RPC that is not there yet: the graph, workspaces, Restore, Erase.
@@ -18,41 +16,19 @@ enum For {
 /// The cases that wait, in order. One that is tested here as well waits with the rest of it alone.
 const WAITING: &[(&str, For, &str)] = &[
     ("B002", For::Rpc, "totals that count a call whose usage is unknown"),
-    ("B004", For::Dialect, "Anthropic"),
-    ("B006", For::Dialect, "the Anthropic half"),
-    ("B007", For::Dialect, "Gemini"),
-    ("B044", For::Dialect, "the same headers on the Anthropic backend, with bounded retries"),
-    ("B045", For::Dialect, "Ollama native"),
-    ("B046", For::Dialect, "Ollama native"),
-    ("B048", For::Dialect, "arguments are an object on Ollama's native route"),
-    ("B049", For::Dialect, "Gemini"),
-    ("B050", For::Dialect, "Gemini"),
-    ("B052", For::Dialect, "Gemini"),
-    ("B053", For::Dialect, "Anthropic"),
-    ("B055", For::Dialect, "Anthropic"),
-    ("B060", For::Dialect, "Anthropic: parallel results in one user message"),
     ("B062", For::Engine, "views of a history, cut between turns only"),
-    ("B064", For::Dialect, "Anthropic: ids of other providers"),
-    ("B066", For::Dialect, "the Anthropic half"),
-    ("B067", For::Dialect, "Anthropic: signed thinking"),
-    ("B069", For::Dialect, "Gemini: thought signatures"),
-    ("B073", For::Dialect, "Anthropic: no history of tools without tools"),
-    ("B075", For::Dialect, "Gemini: an empty result is an object"),
     ("B076", For::Rpc, "documents of a workspace"),
     ("B080", For::Rpc, "the children of an exchange"),
     ("B085", For::Rpc, "a head that Restore moved back"),
     ("B090", For::Rpc, "the children of an exchange, in their order"),
     ("B092", For::Rpc, "documents as of a turn"),
-    ("B095", For::Dialect, "Responses"),
     ("B102", For::Rpc, "the children of the shared exchange"),
     ("B107", For::Engine, "the value beside the text"),
     ("B109", For::Engine, "with repairs on, none that must fail as well"),
     ("B110", For::Engine, "with repairs on, none with the same limit"),
     ("B111", For::Engine, "repairs are bounded and all paid for"),
-    ("B113", For::Dialect, "Gemini: its own form of schemas"),
-    ("B117", For::Dialect, "Anthropic; and no repair where repairs are on"),
+    ("B117", For::Engine, "no repair where repairs are on"),
     ("B133", For::Rpc, "what Erase and CollectGarbage give back"),
-    ("B140", For::Dialect, "the same cut on the other dialects"),
 ];
 
 /// Where tests are that may be about a case.
@@ -125,5 +101,5 @@ fn the_list_of_what_waits_is_in_order_and_says_why() {
     for (_, what, _) in WAITING {
         *waits.entry(format!("{what:?}")).or_default() += 1;
     }
-    assert_eq!(waits.len(), 3, "each kind is used: {waits:?}");
+    assert_eq!(waits.len(), 2, "each kind is used: {waits:?}");
 }

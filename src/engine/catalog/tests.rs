@@ -63,8 +63,6 @@ fn every_mistake_is_told_at_once() {
         [backends.demo]
         kind = "scripted"
         capacity = 0
-        [backends.later]
-        kind = "anthropic"
         [backends.typo]
         kind = "opnai"
         [contracts.person]
@@ -78,7 +76,6 @@ fn every_mistake_is_told_at_once() {
     let told = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     for expected in [
         "backends.demo.capacity: must be 1",
-        "backends.later.kind: `anthropic` is not implemented by this version",
         "backends.typo.kind: there is no backend kind `opnai` (did you mean `openai`?)",
         "profiles.main.backend: there is no backend `dmo` (did you mean `demo`?)",
         "profiles.main.model: must not be empty",

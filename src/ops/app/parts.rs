@@ -9,8 +9,9 @@ use secrecy::SecretString;
 
 use crate::app::Limits;
 use crate::domain::source::{Clock, Ids};
-use crate::engine::backend::{Backend, client, openai, scripted};
-use crate::engine::{BackendConfig, Catalog, ConfigProblem, Engine};
+use crate::engine::backend::wire;
+use crate::engine::backend::{Backend, client, scripted};
+use crate::engine::{AsFarAsRead, BackendConfig, Catalog, ConfigProblem, DIALECTS, Engine};
 use crate::ops::config::{Config, ServerConfig};
 use crate::ops::environment::Environment;
 
@@ -77,9 +78,11 @@ fn backend(
             let settings = config.settings(id)?;
             Ok(Some(Arc::new(client::Client::new(settings))))
         }
-        "openai" => open_ai(id, config, around, notes).map(Some),
         "scripted" => scripted(id, config).map(Some),
-        _ => Ok(None),
+        kind => match DIALECTS.iter().find(|dialect| dialect.kind == kind) {
+            Some(dialect) => spoken(id, (dialect.read)(config, id), around, notes).map(Some),
+            None => Ok(None),
+        },
     }
 }
 
@@ -92,15 +95,15 @@ fn scripted(id: &str, config: &BackendConfig) -> Result<Arc<dyn Backend>, Vec<Co
     }
 }
 
-fn open_ai(
+/// A backend of any dialect, with its key.
+fn spoken(
     id: &str,
-    config: &BackendConfig,
+    (settings, mut problems): AsFarAsRead,
     around: &Surroundings<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Arc<dyn Backend>, Vec<ConfigProblem>> {
-    let (settings, mut problems) = config.read_settings::<openai::Config>(id);
     let Some(mut settings) = settings else { return Err(problems) };
-    let key = match (&settings.api_key_env, &settings.api_key_file) {
+    let key = match (settings.api_key_env(), settings.api_key_file()) {
         (Some(variable), _) => {
             let key = around.environment.var(variable);
             if key.is_none() {
@@ -108,7 +111,7 @@ fn open_ai(
                     "backend `{id}`: {variable} is not set, so each call must bring a credential of its own"
                 ));
                 // Told as what it is, instead of as the provider's 401.
-                settings.requires_credential = true;
+                settings.require_credential();
             }
             key
         }
@@ -126,12 +129,11 @@ fn open_ai(
         (None, None) => None,
     };
     let clock = Arc::clone(around.clock);
-    let made = openai::OpenAi::new(settings, key.map(SecretString::from), Arc::new(move || clock.now()));
-    match made {
-        Ok(backend) if problems.is_empty() => return Ok(Arc::new(backend)),
+    match settings.open(key.map(SecretString::from), Arc::new(move || clock.now())) {
+        Ok(backend) if problems.is_empty() => return Ok(backend),
         Ok(_) => {}
-        Err(openai::Error::Config(found)) => problems.extend(named(id, found)),
-        Err(error @ openai::Error::Connections(_)) => {
+        Err(wire::Error::Config(found)) => problems.extend(named(id, found)),
+        Err(error @ wire::Error::Connections(_)) => {
             problems.push(ConfigProblem::new(format!("backends.{id}"), error.to_string(), ""));
         }
     }

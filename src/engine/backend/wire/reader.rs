@@ -9,10 +9,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 /// JSON nested deeper is not valid for us. One less than what `serde_json` reads into a tree, so that whoever comes after can.
-pub(super) const MAX_DEPTH: usize = 127;
+pub(crate) const MAX_DEPTH: usize = 127;
 
 /// The text of some bytes, and whether anything in it had to be replaced: bytes that are no UTF-8, and escapes of half a character.
-pub(super) fn clean(bytes: &[u8]) -> (Cow<'_, str>, bool) {
+pub(crate) fn clean(bytes: &[u8]) -> (Cow<'_, str>, bool) {
     let text = String::from_utf8_lossy(bytes);
     let mut replaced = matches!(text, Cow::Owned(_));
     let text = match mend(&text) {
@@ -26,7 +26,7 @@ pub(super) fn clean(bytes: &[u8]) -> (Cow<'_, str>, bool) {
 }
 
 /// JSON text in which each escape of half a character (a lone surrogate) is the replacement character instead; absent when there is none.
-pub(super) fn mend(json: &str) -> Option<String> {
+pub(crate) fn mend(json: &str) -> Option<String> {
     let bytes = json.as_bytes();
     let mut out = String::new();
     let mut kept = 0;
@@ -64,7 +64,7 @@ fn escaped_unit(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 /// The JSON is nested deeper than so many levels.
-pub(super) fn is_deeper(json: &str, levels: usize) -> bool {
+pub(crate) fn is_deeper(json: &str, levels: usize) -> bool {
     let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
     for byte in json.bytes() {
         match byte {
@@ -86,44 +86,44 @@ pub(super) fn is_deeper(json: &str, levels: usize) -> bool {
 }
 
 /// It is one JSON value, not nested too deeply.
-pub(super) fn is_json(text: &str) -> bool {
+pub(crate) fn is_json(text: &str) -> bool {
     !is_deeper(text, MAX_DEPTH) && serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
 /// It is one JSON object, not nested too deeply.
-pub(super) fn is_object(text: &str) -> bool {
+pub(crate) fn is_object(text: &str) -> bool {
     text.trim_start().starts_with('{') && is_json(text)
 }
 
 /// A value, not looked into yet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Value<'a>(&'a str);
+pub struct Value<'a>(&'a str);
 
 impl<'a> Value<'a> {
     /// The value that a text is; absent when it is none.
-    pub(super) fn parse(text: &'a str) -> Option<Self> {
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
         serde_json::from_str::<&RawValue>(text).ok().map(|raw| Self(raw.get()))
     }
 
     /// As it was written.
-    pub(super) fn raw(self) -> &'a str {
+    pub(crate) fn raw(self) -> &'a str {
         self.0
     }
 
-    pub(super) fn text(self) -> Option<String> {
+    pub(crate) fn text(self) -> Option<String> {
         if self.0.starts_with('"') { serde_json::from_str(self.0).ok() } else { None }
     }
 
     /// A text, or anything else as it was written.
-    pub(super) fn text_or_raw(self) -> String {
+    pub(crate) fn text_or_raw(self) -> String {
         self.text().unwrap_or_else(|| self.0.to_owned())
     }
 
-    pub(super) fn object(self) -> Option<Object<'a>> {
+    pub(crate) fn object(self) -> Option<Object<'a>> {
         if self.0.starts_with('{') { serde_json::from_str(self.0).ok() } else { None }
     }
 
-    pub(super) fn array(self) -> Option<Vec<Value<'a>>> {
+    pub(crate) fn array(self) -> Option<Vec<Value<'a>>> {
         if !self.0.starts_with('[') {
             return None;
         }
@@ -132,7 +132,7 @@ impl<'a> Value<'a> {
     }
 
     /// A whole number that is not negative, however it is spelt: 12, 12.0, 1.2e1.
-    pub(super) fn count(self) -> Option<u64> {
+    pub(crate) fn count(self) -> Option<u64> {
         if let Ok(count) = self.0.parse() {
             return Some(count);
         }
@@ -152,36 +152,36 @@ impl<'a> Value<'a> {
 
 /// The fields of an object, in order.
 #[derive(Clone, Debug)]
-pub(super) struct Object<'a>(Vec<(String, Value<'a>)>);
+pub struct Object<'a>(Vec<(String, Value<'a>)>);
 
 impl<'a> Object<'a> {
     /// The field of a name; a null is as good as absent, and of several the last counts.
-    pub(super) fn get(&self, name: &str) -> Option<Value<'a>> {
+    pub(crate) fn get(&self, name: &str) -> Option<Value<'a>> {
         let found = self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value);
         found.filter(|value| !value.is_null())
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(super) fn text(&self, name: &str) -> Option<String> {
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
         self.get(name)?.text()
     }
 
-    pub(super) fn object(&self, name: &str) -> Option<Object<'a>> {
+    pub(crate) fn object(&self, name: &str) -> Option<Object<'a>> {
         self.get(name)?.object()
     }
 
-    pub(super) fn array(&self, name: &str) -> Option<Vec<Value<'a>>> {
+    pub(crate) fn array(&self, name: &str) -> Option<Vec<Value<'a>>> {
         self.get(name)?.array()
     }
 
-    pub(super) fn count(&self, name: &str) -> Option<u64> {
+    pub(crate) fn count(&self, name: &str) -> Option<u64> {
         self.get(name)?.count()
     }
 
-    pub(super) fn fields(&self) -> impl Iterator<Item = (&str, Value<'a>)> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, Value<'a>)> {
         self.0.iter().map(|(key, value)| (key.as_str(), *value))
     }
 }

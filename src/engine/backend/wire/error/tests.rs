@@ -104,6 +104,24 @@ fn an_error_in_a_success_means_what_its_code_means() {
 }
 
 #[test]
+fn googles_details_say_what_the_status_does_not() {
+    let body = |details: &str| {
+        format!(
+            r#"{{"error":{{"code":400,"message":"m","status":"INVALID_ARGUMENT","details":[{{"@type":"x"}},{details}]}}}}"#
+        )
+    };
+    let failure = of_status(400, &body(r#"{"reason":"API_KEY_INVALID","domain":"d"}"#));
+    assert_eq!(failure.kind, FailureKind::CredentialRefused(CredentialSource::Server));
+    assert_eq!(failure.provider_code, "INVALID_ARGUMENT");
+    for (delay, expected) in [("34.5s", Some(34_500)), ("2s", Some(2_000)), ("soon", None)] {
+        let failure = of_status(429, &body(&format!(r#"{{"retryDelay":"{delay}"}}"#)));
+        assert_eq!((failure.kind, failure.retry_after_ms), (FailureKind::RateLimited, expected), "{delay}");
+    }
+    let failure = of_error(r#"{"code":503,"message":"m","status":"UNAVAILABLE"}"#);
+    assert_eq!((failure.kind, failure.provider_code.as_str()), (FailureKind::Unavailable, "UNAVAILABLE"));
+}
+
+#[test]
 fn pages_are_cut_to_their_title() {
     let page = format!("<!DOCTYPE html><HTML><Title>\n a |  502 </TITLE><body>{}</body>", "x".repeat(40_000));
     assert_eq!(of_status(502, &page).message, "the provider answered with a web page: a | 502");

@@ -12,10 +12,10 @@ use crate::domain::id::Moment;
 use crate::engine::backend::{CredentialSource, Failure, FailureKind, MAX_PROVIDER_MESSAGE};
 
 /// So much of an error's body is read.
-pub(super) const MAX_ERROR_BODY: usize = 64 << 10;
+pub(crate) const MAX_ERROR_BODY: usize = 64 << 10;
 
 /// So long an error's body is waited for: the status has said what matters.
-pub(super) const MAX_ERROR_WAIT: Duration = Duration::from_secs(5);
+pub(crate) const MAX_ERROR_WAIT: Duration = Duration::from_secs(5);
 
 /// Longest code of a provider, and longest id of a request, in bytes.
 const MAX_WORD: usize = 200;
@@ -24,41 +24,53 @@ const MAX_WORD: usize = 200;
 const MIN_SECRET: usize = 4;
 
 /// What a failure is told with.
-pub(super) struct Context<'a> {
-    pub(super) credential: Option<&'a SecretString>,
-    pub(super) source: CredentialSource,
-    pub(super) status: u16,
-    pub(super) headers: &'a HeaderMap,
-    pub(super) now: Moment,
+pub(crate) struct Context<'a> {
+    pub(crate) credential: Option<&'a SecretString>,
+    pub(crate) source: CredentialSource,
+    pub(crate) status: u16,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) now: Moment,
 }
 
 /// An error in a provider's words.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Said {
+pub struct Said {
     message: String,
     code: String,
     kind: String,
+    /// A finer word than the code, where there is one.
+    reason: String,
     status: Option<u16>,
+    retry_after_ms: Option<u64>,
 }
 
 impl Said {
     /// In our own words, where the provider has none.
-    pub(super) fn plain(message: impl Into<String>) -> Self {
+    pub(crate) fn plain(message: impl Into<String>) -> Self {
         Self { message: message.into(), ..Self::default() }
     }
 
+    /// With a code.
+    pub(crate) fn coded(message: impl Into<String>, code: impl Into<String>) -> Self {
+        Self { message: message.into(), code: code.into(), ..Self::default() }
+    }
+
     /// From an error object, or whatever stands in its place.
-    pub(super) fn read(error: Value<'_>) -> Self {
+    pub(crate) fn read(error: Value<'_>) -> Self {
         let Some(object) = error.object() else {
             return Self::plain(error.text_or_raw());
         };
         Self::of(&object)
     }
 
-    pub(super) fn of(object: &Object<'_>) -> Self {
+    pub(crate) fn of(object: &Object<'_>) -> Self {
         let word = |name| object.get(name).filter(|value| value.object().is_none() && value.array().is_none());
-        let code = word("code").map(Value::text_or_raw).unwrap_or_default();
+        let mut code = word("code").map(Value::text_or_raw).unwrap_or_default();
         let kind = word("type").or_else(|| word("status")).map(Value::text_or_raw).unwrap_or_default();
+        if code.parse::<u16>().is_ok() && word("status").is_some() {
+            // Google's code is the HTTP status; the word beside it says more.
+            code.clear();
+        }
         let number = |name| object.get(name).and_then(|value| value.text_or_raw().parse::<u16>().ok());
         let status = number("code").or_else(|| number("status")).or_else(|| number("status_code"));
         let mut message = message(object).unwrap_or_default();
@@ -67,11 +79,33 @@ impl Said {
             let inner = inside(&raw).map(|inner| inner.message).filter(|inner| !inner.is_empty()).unwrap_or(raw);
             message = if message.is_empty() { inner } else { format!("{message}: {inner}") };
         }
-        Self { message, code, kind, status: status.filter(|status| (400..600).contains(status)) }
+        let mut said = Self {
+            message,
+            code,
+            kind,
+            status: status.filter(|status| (400..600).contains(status)),
+            ..Self::default()
+        };
+        for detail in object.array("details").unwrap_or_default() {
+            said.take_detail(detail);
+        }
+        said
+    }
+
+    /// One of Google's details (google.rpc.ErrorInfo and RetryInfo), known by what is in it.
+    fn take_detail(&mut self, detail: Value<'_>) {
+        let Some(detail) = detail.object() else { return };
+        if let Some(reason) = detail.text("reason") {
+            self.reason = reason;
+        }
+        if let Some(delay) = detail.text("retryDelay").and_then(|delay| retry_after::span(&delay)) {
+            self.retry_after_ms = Some(delay);
+        }
     }
 
     fn is_any_of(&self, words: &[&str]) -> bool {
-        words.iter().any(|word| self.code.eq_ignore_ascii_case(word) || self.kind.eq_ignore_ascii_case(word))
+        let said = [&self.code, &self.kind, &self.reason];
+        words.iter().any(|word| said.iter().any(|said| said.eq_ignore_ascii_case(word)))
     }
 
     fn says_too_long(&self) -> bool {
@@ -96,6 +130,7 @@ impl Said {
             "input length",
             "reduce the length of the messages",
             "too many tokens",
+            "exceeds the maximum number of tokens",
             "tokens to keep from the initial prompt",
         ]
         .iter()
@@ -127,7 +162,14 @@ impl Said {
             "validation_error",
             "content_policy_violation",
             "content_filter",
-        ]) {
+            "request_too_large",
+            "billing_error",
+            "failed_precondition",
+            "not_found",
+            "out_of_range",
+            "invalid_prompt",
+        ]) || self.code.contains("image")
+        {
             FailureKind::Refused
         } else {
             return None;
@@ -138,6 +180,7 @@ impl Said {
     fn speaks_of_credentials(&self) -> bool {
         self.is_any_of(&[
             "invalid_api_key",
+            "api_key_invalid",
             "authentication_error",
             "permission_error",
             "unauthorized",
@@ -149,7 +192,7 @@ impl Said {
 }
 
 /// The failure of an answer whose status is no success. The status decides; the body explains.
-pub(super) fn refused(context: &Context<'_>, body: &[u8]) -> Failure {
+pub(crate) fn refused(context: &Context<'_>, body: &[u8]) -> Failure {
     let (text, _) = reader::clean(body);
     let said = inside(&text).unwrap_or_else(|| Said::plain(page_or_text(&text)));
     let kind = by_status(context.status, &said, context.source);
@@ -157,7 +200,7 @@ pub(super) fn refused(context: &Context<'_>, body: &[u8]) -> Failure {
 }
 
 /// The failure of an error in the middle of an answer whose status was a success: the body is the only place left for it.
-pub(super) fn in_answer(context: &Context<'_>, said: Said) -> Failure {
+pub(crate) fn in_answer(context: &Context<'_>, said: Said) -> Failure {
     let kind = if said.speaks_of_credentials() {
         FailureKind::CredentialRefused(context.source)
     } else if let Some(status) = said.status {
@@ -169,12 +212,17 @@ pub(super) fn in_answer(context: &Context<'_>, said: Said) -> Failure {
 }
 
 /// The failure of an answer that is not what it should be.
-pub(super) fn bad_answer(context: &Context<'_>, message: impl Into<String>) -> Failure {
+pub(crate) fn bad_answer(context: &Context<'_>, message: impl Into<String>) -> Failure {
     failure(context, FailureKind::BadAnswer, Said::plain(message))
 }
 
+/// The failure of an answer that the provider itself calls unusable.
+pub(crate) fn spoilt(context: &Context<'_>, said: Said) -> Failure {
+    failure(context, FailureKind::BadAnswer, said)
+}
+
 /// The error that a body holds, in any of the forms that servers give it; absent when it holds none.
-pub(super) fn inside(text: &str) -> Option<Said> {
+pub(crate) fn inside(text: &str) -> Option<Said> {
     let value = Value::parse(text)?;
     let object = match value.array() {
         // Google's compatible endpoint wraps its errors into a list.
@@ -183,9 +231,6 @@ pub(super) fn inside(text: &str) -> Option<Said> {
     };
     if let Some(error) = object.get("error") {
         return Some(Said::read(error));
-    }
-    if object.get("choices").is_some() {
-        return None;
     }
     message(&object).map(|_| Said::of(&object))
 }
@@ -204,6 +249,8 @@ fn message(object: &Object<'_>) -> Option<String> {
 fn by_status(status: u16, said: &Said, source: CredentialSource) -> FailureKind {
     match status {
         401 | 403 => FailureKind::CredentialRefused(source),
+        // Google says so of a key that it does not know.
+        400 if said.is_any_of(&["api_key_invalid"]) => FailureKind::CredentialRefused(source),
         429 => FailureKind::RateLimited,
         400 | 413 | 422 if said.says_too_long() => FailureKind::ContextOverflow,
         408 | 409 | 425 => FailureKind::Unavailable,
@@ -226,7 +273,8 @@ fn failure(context: &Context<'_>, kind: FailureKind, said: Said) -> Failure {
     failure.provider_code = cut(&redact(&code), MAX_WORD).to_owned();
     failure.provider_request_id = redact(&request_id(context.headers));
     let limited = failure.kind == FailureKind::RateLimited;
-    failure.retry_after_ms = retry_after::delay_ms(context.headers, limited, context.now);
+    let delay = retry_after::delay_ms(context.headers, limited, context.now);
+    failure.retry_after_ms = delay.or(said.retry_after_ms);
     failure
 }
 
@@ -243,14 +291,14 @@ fn unexplained(context: &Context<'_>) -> String {
 }
 
 /// The provider's id for the request; empty for none.
-pub(super) fn request_id(headers: &HeaderMap) -> String {
+pub(crate) fn request_id(headers: &HeaderMap) -> String {
     let names = ["x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "cf-ray"];
     let id = names.into_iter().find_map(|name| headers.get(name)?.to_str().ok()).unwrap_or_default();
     cut(id, MAX_WORD).to_owned()
 }
 
 /// A body that is no JSON. Of a page, only its title is worth a line.
-pub(super) fn page_or_text(text: &str) -> String {
+pub(crate) fn page_or_text(text: &str) -> String {
     let text = text.trim();
     if !text.starts_with('<') {
         return text.to_owned();

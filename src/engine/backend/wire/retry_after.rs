@@ -12,7 +12,7 @@ const MAX_DELAY_MS: u64 = 30 * 24 * 3_600 * 1_000;
 
 /// The delay in milliseconds; absent when the headers name none that makes sense. `limited`: the refusal is for a rate limit, so that the
 /// resets of limits, which come with every answer, say something about it. `now` is our clock, used where the provider does not send its own.
-pub(super) fn delay_ms(headers: &HeaderMap, limited: bool, now: Moment) -> Option<u64> {
+pub(crate) fn delay_ms(headers: &HeaderMap, limited: bool, now: Moment) -> Option<u64> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let milliseconds = text("retry-after-ms").and_then(|value| from_number(value, 1.0));
     let clock = text(DATE.as_str()).and_then(|date| httpdate::parse_http_date(date).ok()).and_then(since_1970);
@@ -63,11 +63,11 @@ fn reset(value: &str, now: u64) -> Option<u64> {
     if let Ok(moment) = humantime::parse_rfc3339_weak(value) {
         return since_1970(moment).map(|moment| moment.saturating_sub(now));
     }
-    go_span(value)
+    span(value)
 }
 
-/// A span as Go prints it: `6m0s`, `1.5s`, `20ms`.
-fn go_span(value: &str) -> Option<u64> {
+/// A span as Go prints it: `6m0s`, `1.5s`, `20ms`; in milliseconds.
+pub(crate) fn span(value: &str) -> Option<u64> {
     let mut total = 0.0;
     let mut rest = value;
     while !rest.is_empty() {

@@ -7,7 +7,7 @@ use crate::engine::backend::Delta;
 
 /// The calls of one answer, in the order in which they began.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(crate) struct Calls {
     slots: Vec<Slot>,
 }
 
@@ -22,10 +22,10 @@ struct Slot {
 }
 
 /// A call, and the fields beside those of the dialect that are to be kept.
-pub(super) struct Done {
-    pub(super) call: ToolCall,
-    pub(super) extra: Vec<(String, String)>,
-    pub(super) replaced: bool,
+pub(crate) struct Done {
+    pub(crate) call: ToolCall,
+    pub(crate) extra: Vec<(String, String)>,
+    pub(crate) replaced: bool,
 }
 
 struct Fragment {
@@ -37,12 +37,12 @@ struct Fragment {
 
 impl Calls {
     /// Bytes held.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.slots.iter().map(|slot| slot.name.len() + slot.arguments.len() + slot.id.len()).sum()
     }
 
     /// Takes the fragments of one delta, or the whole calls of an answer.
-    pub(super) fn take(&mut self, entries: &[Object<'_>], keep: &[String], emit: &mut dyn FnMut(Delta)) {
+    pub(crate) fn take(&mut self, entries: &[Object<'_>], keep: &[String], emit: &mut dyn FnMut(Delta)) {
         let mut touched = None;
         for entry in entries {
             let fragment = Fragment::read(entry);
@@ -110,7 +110,7 @@ impl Calls {
     }
 
     /// Tells the names that were held back because more of them could have come.
-    pub(super) fn tell_names(&mut self, emit: &mut dyn FnMut(Delta)) {
+    pub(crate) fn tell_names(&mut self, emit: &mut dyn FnMut(Delta)) {
         for (at, slot) in self.slots.iter_mut().enumerate() {
             if !slot.name_told && !slot.name.is_empty() {
                 slot.name_told = true;
@@ -124,7 +124,7 @@ impl Calls {
     }
 
     /// The calls, whole; absent when one has no name.
-    pub(super) fn finish(self) -> Option<Vec<Done>> {
+    pub(crate) fn finish(self) -> Option<Vec<Done>> {
         self.slots.into_iter().map(Slot::finish).collect()
     }
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::{Instant, timeout_at};
 
-use super::answer::{Answer, Read, Wrong};
+use super::answer::{Answer, Progress, Read, Wrong};
 use super::error::{self, Context, Said};
 use super::http::Body;
-use super::quirks::{DoneMarker, Quirks};
+use super::lines::Lines;
 use super::reader::{self, Object, Value};
-use super::sse::{Decoder, Event};
+use super::sse::{self, Event, TooLong};
 use crate::domain::message::Issuer;
 use crate::domain::usage::Usage;
 use crate::engine::backend::{Delta, Failure, Sink};
@@ -27,24 +27,27 @@ const MAX_EVENT_BYTES: usize = 16 << 20;
 const MAX_BODY_DEPTH: usize = reader::MAX_DEPTH + 16;
 
 /// How a body is read.
-pub(super) struct Reading<'a> {
-    pub(super) quirks: &'a Quirks,
-    pub(super) issuer: &'a Issuer,
-    pub(super) context: Context<'a>,
-    pub(super) max_bytes: usize,
+pub(crate) struct Reading<'a, A: Answer> {
+    pub(crate) quirks: &'a A::Quirks,
+    pub(crate) issuer: &'a Issuer,
+    pub(crate) context: Context<'a>,
+    pub(crate) max_bytes: usize,
     /// Pieces are wanted as they come.
-    pub(super) told: bool,
+    pub(crate) told: bool,
 }
 
 /// A failure, and what the call consumed all the same.
 type Broken = (Failure, Usage);
 
-impl Reading<'_> {
+impl<A: Answer> Reading<'_, A>
+where
+    A::Quirks: Sync,
+{
     /// The answer of a body.
     ///
     /// # Errors
     /// When it is none, or not whole; with what the call consumed as far as it was said before.
-    pub(super) async fn answer(&self, mut body: Body, sink: &mut dyn Sink) -> Result<Read, Failure> {
+    pub(crate) async fn answer(&self, mut body: Body, sink: &mut dyn Sink) -> Result<Read, Failure> {
         let declared = body.declared_bytes();
         // Blank lines come before the answer of a server that wants to keep the connection alive.
         let mut has_begun = false;
@@ -62,6 +65,7 @@ impl Reading<'_> {
             }
         };
         let read = match first.first() {
+            Some(b'{') if A::LINES => self.events(body, first, sink).await,
             Some(b'{' | b'[' | b'<') => {
                 if declared.is_some_and(|declared| declared > self.max_bytes as u64) {
                     return Err(self.too_long());
@@ -85,22 +89,13 @@ impl Reading<'_> {
         })
     }
 
-    /// Passes on what comes, where it is wanted piece by piece.
-    fn tell<'s>(&self, sink: &'s mut dyn Sink) -> impl FnMut(Delta) + use<'s> {
-        let told = self.told;
-        move |delta| {
-            if told {
-                sink.delta(delta);
-            }
-        }
-    }
-
     fn whole(&self, bytes: &[u8], sink: &mut dyn Sink) -> Result<Read, Broken> {
-        let mut emit = self.tell(sink);
-        let mut answer = Answer::default();
+        let mut emit = tell(self.told, sink);
+        let mut answer = A::default();
         let (text, replaced) = reader::clean(bytes);
         answer.note_replaced(replaced);
-        let taken = self.object(&text).and_then(|object| answer.take(&object, self.quirks, &mut emit));
+        let mut take = |object: &Object<'_>| answer.take(object, self.quirks, &mut emit);
+        let taken = self.objects(&text).and_then(|objects| objects.iter().try_for_each(&mut take));
         answer.tell_rest(&mut emit);
         self.end(answer, taken)
     }
@@ -108,22 +103,20 @@ impl Reading<'_> {
     async fn events(&self, mut body: Body, first: Bytes, sink: &mut dyn Sink) -> Result<Read, Broken> {
         let mut stream = Stream {
             reading: self,
-            decoder: Decoder::new(MAX_EVENT_BYTES.min(self.max_bytes)),
-            answer: Answer::default(),
-            is_done: false,
+            decoder: Decoder::new::<A>(MAX_EVENT_BYTES.min(self.max_bytes)),
+            answer: A::default(),
         };
         let mut read = Some(first);
         let mut broke = None;
         let mut last = None;
         while let Some(bytes) = read {
-            if let Err(failure) = stream.take(&bytes, &mut self.tell(sink)) {
-                return Err((failure, stream.answer.usage));
+            if let Err(failure) = stream.take(&bytes, &mut tell(self.told, sink)) {
+                return Err((failure, stream.answer.usage().clone()));
             }
-            if stream.is_done {
-                break;
-            }
-            if last.is_none() && stream.answer.has_finished() && self.quirks.done_marker == DoneMarker::Optional {
-                last = Some(Instant::now() + AFTER_FINISH);
+            match stream.answer.progress(self.quirks) {
+                Progress::Open => {}
+                Progress::Finished => last = last.or_else(|| Some(Instant::now() + AFTER_FINISH)),
+                Progress::Done => break,
             }
             sink.ready().await;
             let more = match last {
@@ -141,10 +134,11 @@ impl Reading<'_> {
                 }
             };
         }
-        stream.close(broke, &mut self.tell(sink))
+        stream.close(broke, &mut tell(self.told, sink))
     }
 
-    fn object<'t>(&self, text: &'t str) -> Result<Object<'t>, Wrong> {
+    /// The objects of a text: one, or, where a server sends all its chunks at once, several in a list.
+    fn objects<'t>(&self, text: &'t str) -> Result<Vec<Object<'t>>, Wrong> {
         if text.trim_start().starts_with('<') {
             return Err(Wrong::Said(Said::plain(error::page_or_text(text))));
         }
@@ -152,27 +146,25 @@ impl Reading<'_> {
             return Err(Wrong::Malformed("the provider's answer is nested too deeply"));
         }
         let value = Value::parse(text).ok_or(Wrong::Malformed("the provider's answer is not JSON"))?;
-        let items = value.array();
-        let object = match &items {
-            Some(items) => items.first().copied().and_then(Value::object),
-            None => value.object(),
-        };
-        let object = object.ok_or(Wrong::Malformed("the provider's answer is not a JSON object"))?;
-        let is_answer = ["choices", "error", "usage", "id"].iter().any(|field| object.get(field).is_some());
-        if is_answer {
-            return Ok(object);
+        let items = value.array().unwrap_or_else(|| vec![value]);
+        let objects: Option<Vec<_>> = items.into_iter().map(Value::object).collect();
+        let objects = objects.filter(|objects| !objects.is_empty());
+        let objects = objects.ok_or(Wrong::Malformed("the provider's answer is not a JSON object"))?;
+        if objects.iter().any(A::is_one) {
+            return Ok(objects);
         }
-        error::inside(text).map_or(Ok(object), |said| Err(Wrong::Said(said)))
+        error::inside(text).map_or(Ok(objects), |said| Err(Wrong::Said(said)))
     }
 
-    fn end(&self, answer: Answer, taken: Result<(), Wrong>) -> Result<Read, Broken> {
-        let usage = answer.usage.clone();
+    fn end(&self, answer: A, taken: Result<(), Wrong>) -> Result<Read, Broken> {
+        let usage = answer.usage().clone();
         taken.and_then(|()| answer.finish(self.quirks, self.issuer)).map_err(|wrong| (self.failure(wrong), usage))
     }
 
     fn failure(&self, wrong: Wrong) -> Failure {
         match wrong {
             Wrong::Said(said) => error::in_answer(&self.context, said),
+            Wrong::Spoilt(said) => error::spoilt(&self.context, said),
             Wrong::Malformed(what) => self.bad(what),
         }
     }
@@ -186,21 +178,53 @@ impl Reading<'_> {
     }
 }
 
-/// A streamed answer under way.
-struct Stream<'a> {
-    reading: &'a Reading<'a>,
-    decoder: Decoder,
-    answer: Answer,
-    is_done: bool,
+/// What a stream is cut into.
+enum Decoder {
+    Events(sse::Decoder),
+    Lines(Lines),
 }
 
-impl Stream<'_> {
+impl Decoder {
+    fn new<A: Answer>(max_bytes: usize) -> Self {
+        if A::LINES { Self::Lines(Lines::new(max_bytes)) } else { Self::Events(sse::Decoder::new(max_bytes)) }
+    }
+
+    fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), TooLong> {
+        match self {
+            Self::Events(decoder) => decoder.feed(bytes, events),
+            Self::Lines(lines) => lines.feed(bytes, events),
+        }
+    }
+
+    fn finish(&mut self, events: &mut Vec<Event>) {
+        match self {
+            Self::Events(decoder) => decoder.finish(events),
+            Self::Lines(lines) => lines.finish(events),
+        }
+    }
+}
+
+/// A streamed answer under way.
+struct Stream<'a, A: Answer> {
+    reading: &'a Reading<'a, A>,
+    decoder: Decoder,
+    answer: A,
+}
+
+impl<A: Answer> Stream<'_, A>
+where
+    A::Quirks: Sync,
+{
+    fn progress(&self) -> Progress {
+        self.answer.progress(self.reading.quirks)
+    }
+
     fn take(&mut self, bytes: &[u8], emit: &mut dyn FnMut(Delta)) -> Result<(), Failure> {
         let mut events = Vec::new();
         let fed = self.decoder.feed(bytes, &mut events);
         for event in &events {
             self.event(event, emit)?;
-            if self.is_done {
+            if self.progress() == Progress::Done {
                 return Ok(());
             }
         }
@@ -213,7 +237,7 @@ impl Stream<'_> {
             return Ok(());
         }
         if data == b"[DONE]" {
-            self.is_done = true;
+            self.answer.note_done();
             return Ok(());
         }
         let (text, replaced) = reader::clean(data);
@@ -222,7 +246,8 @@ impl Stream<'_> {
             let said = error::inside(&text).unwrap_or_else(|| Said::plain(error::page_or_text(&text)));
             return Err(error::in_answer(&self.reading.context, said));
         }
-        let taken = self.reading.object(&text).and_then(|object| self.answer.take(&object, self.reading.quirks, emit));
+        let mut take = |object: &Object<'_>| self.answer.take(object, self.reading.quirks, emit);
+        let taken = self.reading.objects(&text).and_then(|objects| objects.iter().try_for_each(&mut take));
         taken.map_err(|wrong| self.reading.failure(wrong))?;
         if self.answer.bytes() > self.reading.max_bytes {
             return Err(self.reading.too_long());
@@ -232,7 +257,7 @@ impl Stream<'_> {
 
     /// The end of the stream, or its break. What the provider said before counts: with a reason for stopping, the answer is whole.
     fn close(mut self, broke: Option<Failure>, emit: &mut dyn FnMut(Delta)) -> Result<Read, Broken> {
-        if !self.is_done && broke.is_none() {
+        if self.progress() != Progress::Done && broke.is_none() {
             let mut events = Vec::new();
             self.decoder.finish(&mut events);
             for event in &events {
@@ -242,20 +267,25 @@ impl Stream<'_> {
                     continue;
                 }
                 if let Err(failure) = self.event(event, emit) {
-                    return Err((failure, self.answer.usage));
+                    return Err((failure, self.answer.usage().clone()));
                 }
             }
         }
-        let is_whole = match self.reading.quirks.done_marker {
-            DoneMarker::Optional => self.is_done || self.answer.has_finished(),
-            DoneMarker::Required => self.is_done,
-        };
-        if !is_whole {
+        if self.progress() == Progress::Open {
             let cut = || self.reading.bad("the provider's answer ended before it was whole");
-            return Err((broke.unwrap_or_else(cut), self.answer.usage));
+            return Err((broke.unwrap_or_else(cut), self.answer.usage().clone()));
         }
         self.answer.tell_rest(emit);
         self.reading.end(self.answer, Ok(()))
+    }
+}
+
+/// Passes on what comes, where it is wanted piece by piece.
+fn tell(told: bool, sink: &mut dyn Sink) -> impl FnMut(Delta) {
+    move |delta| {
+        if told {
+            sink.delta(delta);
+        }
     }
 }
 

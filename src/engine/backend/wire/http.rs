@@ -8,26 +8,28 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Proxy, Url, redirect, retry};
 use tokio::time::{Instant, timeout_at};
 
-use super::config::{Config, Timeouts};
+use super::config::{Config, Quirks, Timeouts};
 use crate::engine::backend::{Failure, FailureKind, Timeout};
 
 /// Connections to one provider.
 #[derive(Clone, Debug)]
-pub(super) struct Client {
+pub(crate) struct Client {
     http: reqwest::Client,
-    url: Url,
     timeouts: Timeouts,
 }
 
 /// What came back, its body still to be read.
-pub(super) struct Response {
-    pub(super) status: u16,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Body,
+pub(crate) struct Response {
+    /// The HTTP status.
+    pub(crate) status: u16,
+    /// Its headers.
+    pub(crate) headers: HeaderMap,
+    /// Its body.
+    pub(crate) body: Body,
 }
 
 /// A body as it comes.
-pub(super) struct Body {
+pub(crate) struct Body {
     response: reqwest::Response,
     idle: Duration,
     first_byte: Instant,
@@ -36,10 +38,12 @@ pub(super) struct Body {
 }
 
 impl Client {
+    /// Made ready as configured.
+    ///
     /// # Errors
     /// What is wrong with the configuration, or that this machine has no certificates to trust.
-    pub(super) fn new(config: &Config) -> Result<Self, String> {
-        let url = config.endpoint().map_err(|what| format!("base_url {what}"))?;
+    pub(crate) fn new<Q: Quirks>(config: &Config<Q>) -> Result<Self, String> {
+        let url = config.endpoint("m", false).map_err(|what| format!("base_url {what}"))?;
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("antiphon/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(config.timeouts.connect())
@@ -57,19 +61,22 @@ impl Client {
             builder = builder.proxy(proxy);
         }
         let http = builder.build().map_err(|error| cause(&error))?;
-        Ok(Self { http, url, timeouts: config.timeouts.clone() })
+        Ok(Self { http, timeouts: config.timeouts.clone() })
     }
 
     /// Posts JSON.
-    pub(super) async fn post(&self, body: Bytes, mut headers: HeaderMap) -> Result<Response, Failure> {
+    ///
+    /// # Errors
+    /// When no answer began.
+    pub(crate) async fn post(&self, url: &Url, body: Bytes, mut headers: HeaderMap) -> Result<Response, Failure> {
         let start = Instant::now();
         let first_byte = start + self.timeouts.first_byte();
         let total = start + self.timeouts.total();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let sent = self.http.post(self.url.clone()).headers(headers).body(body).send();
+        let sent = self.http.post(url.clone()).headers(headers).body(body).send();
         let response = match timeout_at(first_byte.min(total), sent).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(self.unreachable(&error)),
+            Ok(Err(error)) => return Err(unreachable(url, &error)),
             Err(_) => return Err(late(if total <= first_byte { Timeout::Total } else { Timeout::FirstByte })),
         };
         Ok(Response {
@@ -78,29 +85,32 @@ impl Client {
             body: Body { response, idle: self.timeouts.idle(), first_byte, total, has_begun: false },
         })
     }
+}
 
-    fn unreachable(&self, error: &reqwest::Error) -> Failure {
-        if error.is_connect() && error.is_timeout() {
-            return late(Timeout::Connect);
-        }
-        let host = self.url.host_str().unwrap_or_default();
-        let message = if error.is_connect() {
-            format!("cannot connect to {host}: {}", cause(error))
-        } else {
-            format!("the connection to {host} broke before the answer: {}", cause(error))
-        };
-        Failure::new(FailureKind::Unavailable, message)
+fn unreachable(url: &Url, error: &reqwest::Error) -> Failure {
+    if error.is_connect() && error.is_timeout() {
+        return late(Timeout::Connect);
     }
+    let host = url.host_str().unwrap_or_default();
+    let message = if error.is_connect() {
+        format!("cannot connect to {host}: {}", cause(error))
+    } else {
+        format!("the connection to {host} broke before the answer: {}", cause(error))
+    };
+    Failure::new(FailureKind::Unavailable, message)
 }
 
 impl Body {
     /// What the provider says the length is.
-    pub(super) fn declared_bytes(&self) -> Option<u64> {
+    pub(crate) fn declared_bytes(&self) -> Option<u64> {
         self.response.content_length()
     }
 
     /// The next bytes, never empty; absent at a clean end.
-    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
+    ///
+    /// # Errors
+    /// When the connection breaks, or says nothing for too long.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
         let (limit, which) = if self.has_begun {
             (Instant::now() + self.idle, Timeout::Idle)
         } else {

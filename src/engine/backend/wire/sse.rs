@@ -3,20 +3,20 @@
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Event {
+pub(crate) struct Event {
     /// The field `event`; empty when there was none.
-    pub(super) name: Vec<u8>,
+    pub(crate) name: Vec<u8>,
     /// The fields `data`, joined with line feeds.
-    pub(super) data: Vec<u8>,
+    pub(crate) data: Vec<u8>,
 }
 
 /// An event grew over the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TooLong;
+pub(crate) struct TooLong;
 
 /// Takes bytes as they come and gives events as they are whole.
 #[derive(Debug)]
-pub(super) struct Decoder {
+pub(crate) struct Decoder {
     max_event_bytes: usize,
     line: Vec<u8>,
     name: Vec<u8>,
@@ -29,7 +29,7 @@ pub(super) struct Decoder {
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 impl Decoder {
-    pub(super) fn new(max_event_bytes: usize) -> Self {
+    pub(crate) fn new(max_event_bytes: usize) -> Self {
         Self {
             max_event_bytes,
             line: Vec::new(),
@@ -45,7 +45,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When an event is over the limit; nothing is kept of it.
-    pub(super) fn feed(&mut self, mut bytes: &[u8], events: &mut Vec<Event>) -> Result<(), TooLong> {
+    pub(crate) fn feed(&mut self, mut bytes: &[u8], events: &mut Vec<Event>) -> Result<(), TooLong> {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_cr)
                 && let Some(rest) = bytes.strip_prefix(b"\n")
@@ -72,7 +72,7 @@ impl Decoder {
     }
 
     /// The stream is over. An event whose last blank line is missing is given all the same: many servers leave it out after the last one.
-    pub(super) fn finish(&mut self, events: &mut Vec<Event>) {
+    pub(crate) fn finish(&mut self, events: &mut Vec<Event>) {
         if !self.line.is_empty() {
             self.end_line(events);
         }

@@ -4,53 +4,58 @@
 use super::reader;
 
 /// JSON under way.
-pub(super) struct Writer {
+pub(crate) struct Writer {
     out: Vec<u8>,
     fresh: bool,
 }
 
 impl Writer {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { out: Vec::new(), fresh: true }
     }
 
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.out
     }
 
-    pub(super) fn object(&mut self, fill: impl FnOnce(&mut Self)) {
+    /// Bytes written so far.
+    pub(crate) fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    pub(crate) fn object(&mut self, fill: impl FnOnce(&mut Self)) {
         self.open(b'{');
         fill(self);
         self.close(b'}');
     }
 
-    pub(super) fn array(&mut self, fill: impl FnOnce(&mut Self)) {
+    pub(crate) fn array(&mut self, fill: impl FnOnce(&mut Self)) {
         self.open(b'[');
         fill(self);
         self.close(b']');
     }
 
     /// The beginning of an object or array, for where a closure would be in the way.
-    pub(super) fn open(&mut self, bracket: u8) {
+    pub(crate) fn open(&mut self, bracket: u8) {
         self.separate();
         self.out.push(bracket);
         self.fresh = true;
     }
 
-    pub(super) fn close(&mut self, bracket: u8) {
+    pub(crate) fn close(&mut self, bracket: u8) {
         self.out.push(bracket);
         self.fresh = false;
     }
 
     /// The name of the next value.
-    pub(super) fn key(&mut self, key: &str) -> &mut Self {
+    pub(crate) fn key(&mut self, key: &str) -> &mut Self {
         self.text(key);
         self.out.push(b':');
         self.fresh = true;
         self
     }
 
-    pub(super) fn text(&mut self, text: &str) {
+    pub(crate) fn text(&mut self, text: &str) {
         self.separate();
         self.out.push(b'"');
         self.escape(text);
@@ -58,7 +63,7 @@ impl Writer {
     }
 
     /// One text of several.
-    pub(super) fn joined<'a>(&mut self, texts: impl IntoIterator<Item = &'a str>) {
+    pub(crate) fn joined<'a>(&mut self, texts: impl IntoIterator<Item = &'a str>) {
         self.separate();
         self.out.push(b'"');
         texts.into_iter().for_each(|text| self.escape(text));
@@ -66,7 +71,7 @@ impl Writer {
     }
 
     /// `data:TYPE;base64,BYTES` as one text.
-    pub(super) fn data_url(&mut self, media_type: &str, bytes: &[u8]) {
+    pub(crate) fn data_url(&mut self, media_type: &str, bytes: &[u8]) {
         self.separate();
         self.out.push(b'"');
         self.escape("data:");
@@ -76,17 +81,25 @@ impl Writer {
         self.out.push(b'"');
     }
 
-    pub(super) fn bool(&mut self, value: bool) {
+    /// Bytes in base64, as one text.
+    pub(crate) fn base64_text(&mut self, bytes: &[u8]) {
+        self.separate();
+        self.out.push(b'"');
+        self.base64(bytes);
+        self.out.push(b'"');
+    }
+
+    pub(crate) fn bool(&mut self, value: bool) {
         self.token(if value { "true" } else { "false" });
     }
 
-    pub(super) fn null(&mut self) {
+    pub(crate) fn null(&mut self) {
         self.token("null");
     }
 
     /// JSON that was checked before; escapes that stand for no character are replaced, because strict readers refuse a body with one.
     /// Says whether there were any.
-    pub(super) fn json(&mut self, json: &str) -> bool {
+    pub(crate) fn json(&mut self, json: &str) -> bool {
         match reader::mend(json) {
             Some(mended) => {
                 self.token(mended.trim());
@@ -100,7 +113,7 @@ impl Writer {
     }
 
     /// A number, as its own text.
-    pub(super) fn number(&mut self, number: impl std::fmt::Display) {
+    pub(crate) fn number(&mut self, number: impl std::fmt::Display) {
         self.token(&number.to_string());
     }
 
@@ -141,6 +154,13 @@ impl Writer {
             }
         }
     }
+}
+
+/// A text as JSON.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = Writer::new();
+    out.text(text);
+    String::from_utf8_lossy(&out.into_bytes()).into_owned()
 }
 
 #[cfg(test)]
