@@ -190,8 +190,12 @@ fn profiles(config: &Config, problems: &mut Vec<ConfigProblem>) -> BTreeMap<Stri
             problems.extend(wrong.into_iter().map(of));
             Default::default()
         });
+        let prices = profile.prices.as_ref().and_then(|prices| {
+            let of = |(key, what)| ConfigProblem::new(format!("{at}.prices.{key}"), what, "");
+            prices.check().map_err(|wrong| problems.extend(wrong.into_iter().map(of))).ok()
+        });
         let (backend_id, model) = (profile.backend.clone(), profile.model.clone());
-        profiles.insert(id.clone(), Profile { id: id.clone(), backend_id, model, parameters });
+        profiles.insert(id.clone(), Profile { id: id.clone(), backend_id, model, parameters, prices });
     }
     profiles
 }

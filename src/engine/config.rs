@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 pub(crate) use self::read::explain;
 pub use self::read::{decode, unknown_key};
 use super::backend::Limits;
+use super::price::PricesConfig;
 use super::profile::ParametersConfig;
 
 /// A mistake in the configuration, a prompt or a contract.
@@ -72,6 +73,8 @@ pub struct ProfileConfig {
     /// Parameters of its calls.
     #[serde(default)]
     pub parameters: ParametersConfig,
+    /// What its calls cost, for estimates.
+    pub prices: Option<PricesConfig>,
 }
 
 /// A contract: a schema here, or in a file.

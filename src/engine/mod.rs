@@ -10,6 +10,7 @@ mod contract;
 mod execute;
 mod generation;
 mod nearest;
+mod price;
 mod profile;
 mod prompt;
 mod resolve;
@@ -29,6 +30,7 @@ pub use config::{BackendConfig, Config, ConfigProblem, ContractConfig, ProfileCo
 pub use contract::{SchemaProblem, json_in};
 pub use execute::{Events, Executed, Execution};
 pub use generation::{failure_kind, only_in_coordinate};
+pub use price::{Bill, Estimate, Prices, PricesConfig};
 pub use profile::{ParametersConfig, Profile};
 pub use prompt::Rendered;
 pub use resolve::{Asked, Context, Plan, PromptInput};
@@ -129,6 +131,14 @@ impl Engine {
     /// What is configured.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
+    }
+
+    /// The prices of a backend's model, by a profile that gives them.
+    pub fn prices(&self, backend_id: &str, model: &str) -> Option<&Prices> {
+        let mut profiles = self.catalog.profiles.values();
+        let of =
+            |profile: &&Profile| profile.backend_id == backend_id && profile.model == model && profile.prices.is_some();
+        profiles.find(of).and_then(|profile| profile.prices.as_ref())
     }
 
     /// Every backend with its load, by id.

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::price::Prices;
 use crate::domain::settings::Parameters;
 
 /// A backend, a model and parameters.
@@ -15,6 +16,8 @@ pub struct Profile {
     pub model: String,
     /// Parameters of its calls.
     pub parameters: Parameters,
+    /// What its calls cost.
+    pub prices: Option<Prices>,
 }
 
 /// Parameters as they are configured, in profiles and in prompts.

@@ -255,7 +255,7 @@ fn add(
 }
 
 fn profile(backend: &str, model: &str) -> ProfileConfig {
-    ProfileConfig { backend: backend.to_owned(), model: model.to_owned(), parameters: Default::default() }
+    ProfileConfig { backend: backend.to_owned(), model: model.to_owned(), parameters: Default::default(), prices: None }
 }
 
 /// The models of a server; absent when it does not say.

@@ -85,6 +85,7 @@ mod tests {
             backend_id: "b".to_owned(),
             model: "m".to_owned(),
             parameters: Parameters { seed: Some(1), ..Parameters::default() },
+            prices: None,
         };
         let out = profile_to_pb(&profile, Some("fast"));
         assert_eq!((out.is_default, out.parameters.and_then(|p| p.seed)), (true, Some(1)));

@@ -6,6 +6,7 @@ use crate::app::graph::{
 use crate::domain::settings::EffectiveSetting;
 use crate::domain::thread::Thread;
 use crate::domain::tool::Tool;
+use crate::engine::Estimate;
 use crate::grpc::convert::{contract, exchange, execution, id, message, moment, run, thread, tool, usage};
 use crate::grpc::pb;
 
@@ -158,6 +159,14 @@ pub fn sum_to_pb(sum: Summed) -> pb::SumUsageResponse {
         partial_count,
         unknown_count,
         models: sum.models.into_iter().map(model).collect(),
-        cost_estimates: Vec::new(),
+        cost_estimates: sum.costs.into_iter().map(cost_to_pb).collect(),
+    }
+}
+
+fn cost_to_pb(cost: Estimate) -> pb::CostEstimate {
+    pb::CostEstimate {
+        currency: cost.currency,
+        amount: cost.amount,
+        completeness: usage::completeness_to_pb(cost.completeness).into(),
     }
 }
