@@ -72,6 +72,9 @@ pub struct ProfileConfig {
     /// Parameters of its calls.
     #[serde(default)]
     pub parameters: ParametersConfig,
+    /// The profiles that stand in for it when its backend cannot be called, in order.
+    #[serde(default)]
+    pub fallback: Vec<String>,
 }
 
 /// A contract: a schema here, or in a file.

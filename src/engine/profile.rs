@@ -15,6 +15,8 @@ pub struct Profile {
     pub model: String,
     /// Parameters of its calls.
     pub parameters: Parameters,
+    /// The profiles that stand in for it, in order.
+    pub fallback: Vec<String>,
 }
 
 /// Parameters as they are configured, in profiles and in prompts.

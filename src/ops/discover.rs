@@ -218,7 +218,8 @@ fn add(engine: &mut Config, id: &str, address: &str, key: Option<&str>, quirks: 
 }
 
 fn profile(backend: &str, model: &str) -> ProfileConfig {
-    ProfileConfig { backend: backend.to_owned(), model: model.to_owned(), parameters: Default::default() }
+    let (backend, model) = (backend.to_owned(), model.to_owned());
+    ProfileConfig { backend, model, parameters: Default::default(), fallback: Vec::new() }
 }
 
 /// The models of a server; absent when it does not say.
