@@ -291,7 +291,7 @@ impl App {
         let prefix = history.len();
         let rendered = if turn.capture { Vec::new() } else { history.iter().chain(&plan.messages).cloned().collect() };
         let execution = Execution {
-            history: Vec::new(),
+            history,
             outbound: Some(outbound),
             stream: turn.stream,
             credential: caller.credential.clone(),
@@ -300,8 +300,7 @@ impl App {
             cancel: Some(flight.cancel.clone()),
         };
         let mut teller = Teller { flight: flight.as_ref(), companion: turn.companion.as_deref() };
-        let executed = self.engine.execute(&plan, &permit, execution, &mut teller).await;
-        drop(permit);
+        let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
         let Executed { observations, outcome } = executed;
         self.meters.called(&observations);
         let answer = match outcome {

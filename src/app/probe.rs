@@ -137,7 +137,8 @@ impl App {
             deadline: Some(flight.until()),
             cancel: Some(flight.cancel.clone()),
         };
-        let executed = self.engine.execute(&plan, &permit, execution, &mut Teller { flight, companion: None }).await;
+        let mut teller = Teller { flight, companion: None };
+        let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
         let answer = executed.outcome.map_err(|fault| flight.end(fault))?;
         let mut warnings = plan.warnings;
         warnings.extend(answer.warnings);

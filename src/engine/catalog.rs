@@ -7,6 +7,7 @@ use super::backend::wire::{Dialect, Remote, Unopened};
 use super::backend::{anthropic, client, gemini, ollama, openai, responses};
 use super::config::{BackendConfig, Config, ConfigProblem, ContractConfig, check_id};
 use super::contract::{Schemas, parse_schema};
+use super::fallback;
 use super::nearest::hint;
 use super::profile::Profile;
 pub use super::prompt::{Kind, Prompt, Variable};
@@ -194,10 +195,32 @@ fn profiles(config: &Config, problems: &mut Vec<ConfigProblem>) -> BTreeMap<Stri
             let of = |(key, what)| ConfigProblem::new(format!("{at}.prices.{key}"), what, "");
             prices.check().map_err(|wrong| problems.extend(wrong.into_iter().map(of))).ok()
         });
-        let (backend_id, model) = (profile.backend.clone(), profile.model.clone());
-        profiles.insert(id.clone(), Profile { id: id.clone(), backend_id, model, parameters, prices });
+        check_fallback(config, id, &profile.fallback, problems);
+        let (backend_id, model, fallback) = (profile.backend.clone(), profile.model.clone(), profile.fallback.clone());
+        profiles.insert(id.clone(), Profile { id: id.clone(), backend_id, model, parameters, fallback, prices });
     }
     profiles
+}
+
+fn check_fallback(config: &Config, id: &str, fallback: &[String], problems: &mut Vec<ConfigProblem>) {
+    let at = format!("profiles.{id}.fallback");
+    let mut wrong = |what: String, remedy: &str| problems.push(ConfigProblem::new(&at, what, remedy));
+    if fallback.len() > fallback::MAX {
+        wrong(format!("has {} profiles, the limit is {}", fallback.len(), fallback::MAX), "");
+    }
+    for (index, other) in fallback.iter().enumerate() {
+        let backend = config.profiles.get(other).and_then(|profile| config.backends.get(&profile.backend));
+        if other == id {
+            wrong("names the profile itself".to_owned(), "take it out");
+        } else if fallback.iter().take(index).any(|before| before == other) {
+            wrong(format!("names `{other}` twice"), "");
+        } else if !has_profile(config, other) {
+            let known = config.profiles.keys().map(String::as_str);
+            wrong(format!("there is no profile `{other}`{}", hint(other, known)), "");
+        } else if backend.is_some_and(|backend| backend.kind == client::KIND) {
+            wrong(format!("`{other}` has a backend of the kind `client`, whose calls the client makes"), "take it out");
+        }
+    }
 }
 
 fn contracts(config: &Config, base: &Path, problems: &mut Vec<ConfigProblem>) -> BTreeMap<String, ConfiguredContract> {

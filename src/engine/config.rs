@@ -75,6 +75,9 @@ pub struct ProfileConfig {
     pub parameters: ParametersConfig,
     /// What its calls cost, for estimates.
     pub prices: Option<PricesConfig>,
+    /// The profiles that stand in for it when its backend cannot be called, in order.
+    #[serde(default)]
+    pub fallback: Vec<String>,
 }
 
 /// A contract: a schema here, or in a file.

@@ -95,13 +95,18 @@ struct Attempts<'a> {
 }
 
 impl Engine {
-    /// Whether the plan's backend has what it needs to be called, `credential` being the caller's own.
+    /// Whether the plan's backend has what it needs to be called, `credential` being the caller's own, and is not left alone with nobody to
+    /// stand in for it.
     ///
     /// # Errors
-    /// CREDENTIAL_MISSING, or when the backend is gone.
+    /// CREDENTIAL_MISSING, PROVIDER_UNAVAILABLE while its circuit is open, or when the backend is gone.
     pub fn ready(&self, plan: &Plan, credential: Option<&SecretString>) -> Result<(), Fault> {
         let stand = self.stand(&plan.backend_id)?;
-        stand.backend.ready(credential).map_err(|failure| failure.fault(&plan.backend_id))
+        stand.backend.ready(credential).map_err(|failure| failure.fault(&plan.backend_id))?;
+        match stand.circuit.left() {
+            Some(left) if plan.fallbacks.is_empty() => Err(left_alone(&plan.backend_id, left)),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// The call that an execution makes, as its backend encodes it: everything before the plan's messages, then those. Pure.
@@ -173,20 +178,36 @@ impl Attempts<'_> {
     /// One call with its retries.
     async fn call(&mut self, kind: AttemptKind, events: &mut dyn Events) -> Result<Reply, Fault> {
         let mut jitter = self.engine.jitter();
+        let circuit = &self.stand.circuit;
         let mut made = 0;
+        let mut before = None;
         loop {
+            let Some(pass) = circuit.pass() else {
+                let left = circuit.left().unwrap_or_default();
+                let alone = || left_alone(&self.plan.backend_id, left);
+                return Err(before.map_or_else(alone, |ended| self.fault(&ended, made, false)));
+            };
             made += 1;
             let kind = if made == 1 { kind } else { AttemptKind::Retry };
             let (reply, delivered) = self.attempt(kind, events).await;
             let ended = match reply {
-                Ok(reply) => return Ok(reply),
-                Err(ended) => ended,
+                Ok(reply) => {
+                    pass.answered();
+                    return Ok(reply);
+                }
+                Err(Ended::Failed(failure)) => {
+                    pass.failed(&failure.kind);
+                    Ended::Failed(failure)
+                }
+                Err(Ended::Cancelled) => Ended::Cancelled,
             };
             let Ended::Failed(failure) = &ended else {
                 return Err(self.fault(&ended, made, delivered));
             };
             let standing = Standing { made, delivered, left: self.left() };
-            let Some(pause) = wait(&self.stand.limits.retry, failure, standing, &mut jitter) else {
+            // What is left alone for longer than the wait would only be refused after it.
+            let is_worth = |pause: &Duration| circuit.left().is_none_or(|left| left <= *pause);
+            let Some(pause) = wait(&self.stand.limits.retry, failure, standing, &mut jitter).filter(is_worth) else {
                 return Err(self.fault(&ended, made, delivered));
             };
             tracing::debug!(
@@ -200,6 +221,7 @@ impl Attempts<'_> {
                 () = cancelled(self.call.cancel.as_ref()) => return Err(self.fault(&Ended::Cancelled, made, false)),
                 () = sleep_until(Instant::now() + pause) => {}
             }
+            before = Some(ended);
         }
     }
 
@@ -286,6 +308,16 @@ impl Attempts<'_> {
         let fault = fault.with("attempts", made);
         if delivered { fault.with("partly_delivered", true) } else { fault }
     }
+}
+
+/// Why a backend is not called for a while.
+fn left_alone(backend_id: &str, left: Duration) -> Fault {
+    let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1);
+    let text = format!("backend `{backend_id}` failed again and again and is left alone for {left} ms more");
+    Fault::new(Reason::ProviderUnavailable, text)
+        .with("backend_id", backend_id)
+        .with("circuit", "open")
+        .retry_after(left)
 }
 
 async fn cancelled(token: Option<&CancellationToken>) {

@@ -60,6 +60,8 @@ impl Engine {
             messages: kept.messages,
             settings: kept.settings,
             warnings: kept.warnings,
+            // A further step goes on with what the run began with.
+            fallbacks: Vec::new(),
             check,
         })
     }

@@ -5,9 +5,11 @@ mod admission;
 mod answer;
 pub mod backend;
 mod catalog;
+mod circuit;
 mod config;
 mod contract;
 mod execute;
+mod fallback;
 mod generation;
 mod nearest;
 mod price;
@@ -29,6 +31,7 @@ pub use catalog::{AsFarAsRead, Catalog, ConfiguredContract, DIALECTS, Kind, Prom
 pub use config::{BackendConfig, Config, ConfigProblem, ContractConfig, ProfileConfig, decode, unknown_key};
 pub use contract::{SchemaProblem, json_in};
 pub use execute::{Events, Executed, Execution};
+pub use fallback::Fallback;
 pub use generation::{failure_kind, only_in_coordinate};
 pub use price::{Bill, Estimate, Prices, PricesConfig};
 pub use profile::{ParametersConfig, Profile};
@@ -38,6 +41,7 @@ pub use settings::{name as setting, tool_choice};
 
 use self::admission::Gate;
 use self::backend::{Backend, Description, Limits};
+use self::circuit::Circuit;
 use self::contract::Schemas;
 use self::resolve::Resolver;
 use self::retry::Jitter;
@@ -66,6 +70,7 @@ struct Stand {
     description: Description,
     limits: Limits,
     gate: Arc<Gate>,
+    circuit: Circuit,
 }
 
 /// A backend as the catalog shows it.
@@ -111,8 +116,9 @@ impl Engine {
         }
         let stand = |(id, (backend, limits)): (String, (Arc<dyn Backend>, Limits))| {
             let gate = Gate::new(&id, limits.capacity, limits.queue_limit);
+            let circuit = Circuit::new(&id, limits.circuit.clone());
             let description = backend.describe();
-            (id, Stand { backend, description, limits, gate })
+            (id, Stand { backend, description, limits, gate, circuit })
         };
         let stands: BTreeMap<String, Stand> = backends.into_iter().map(stand).collect();
         let descriptions = stands.iter().map(|(id, stand)| (id.clone(), stand.description.clone())).collect();

@@ -18,6 +18,8 @@ pub struct Profile {
     pub parameters: Parameters,
     /// What its calls cost.
     pub prices: Option<Prices>,
+    /// The profiles that stand in for it, in order.
+    pub fallback: Vec<String>,
 }
 
 /// Parameters as they are configured, in profiles and in prompts.

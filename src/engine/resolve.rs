@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::backend::Description;
 use super::catalog::{Catalog, Prompt};
 use super::contract::{Check, Schemas};
+use super::fallback::{Fallback, fallbacks};
 use super::nearest::hint;
 use super::settings::{Written, merge, name};
 use crate::domain::drift;
@@ -89,6 +90,8 @@ pub struct Plan {
     pub settings: Vec<EffectiveSetting>,
     /// What the caller should know.
     pub warnings: Vec<Warning>,
+    /// The profiles that stand in when the call cannot be made, in order.
+    pub fallbacks: Vec<Fallback>,
     pub(super) check: Arc<Check>,
 }
 
@@ -129,6 +132,13 @@ impl Resolver<'_> {
         let layers =
             [(&asked.parameters, Source::Request), (of_prompt, Source::Prompt), (&profile.parameters, Source::Profile)];
         let parameters = merge(&layers, &mut written);
+        // A model that the caller named is that of no other profile.
+        let fallbacks = if model.source == Source::Profile {
+            let [asked, of_prompt, _] = layers;
+            fallbacks(self.catalog, profile, &[asked, of_prompt])
+        } else {
+            Vec::new()
+        };
 
         let (contract, check) = self.contract(asked.contract, prompt, &mut written)?;
         let offer = self.tools(
@@ -169,6 +179,7 @@ impl Resolver<'_> {
             messages,
             settings: written.finish(),
             warnings: Vec::new(),
+            fallbacks,
             check,
         })
     }

@@ -255,7 +255,8 @@ fn add(
 }
 
 fn profile(backend: &str, model: &str) -> ProfileConfig {
-    ProfileConfig { backend: backend.to_owned(), model: model.to_owned(), parameters: Default::default(), prices: None }
+    let (backend, model) = (backend.to_owned(), model.to_owned());
+    ProfileConfig { backend, model, parameters: Default::default(), fallback: Vec::new(), prices: None }
 }
 
 /// The models of a server; absent when it does not say.

@@ -20,6 +20,7 @@ mod catalog;
 mod coordinate;
 mod ends;
 mod errors;
+mod fallback;
 mod generation;
 mod graph;
 mod heads;

@@ -142,6 +142,7 @@ fn no_key_is_left_out() {
         "[contracts.c]\nzzz = 1".to_owned(),
         format!("{backend}kind = 'openai'\nzzz = 1"),
         format!("{backend}kind = 'openai'\nretry = {{ zzz = 1 }}"),
+        format!("{backend}kind = 'openai'\ncircuit = {{ zzz = 1 }}"),
         format!("{backend}kind = 'openai'\ntimeouts = {{ zzz = 1 }}"),
         format!("{backend}kind = 'openai'\nquirks = {{ zzz = 1 }}"),
         format!("{backend}kind = 'anthropic'\nquirks = {{ zzz = 1 }}"),

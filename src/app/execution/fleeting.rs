@@ -224,8 +224,7 @@ impl App {
             deadline: None,
             cancel: Some(flight.cancel.clone()),
         };
-        let executed = self.engine.execute(&plan, &permit, execution, &mut teller).await;
-        drop(permit);
+        let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
         self.meters.called(&executed.observations);
         let now = self.clock.now();
         let answer = match executed.outcome {

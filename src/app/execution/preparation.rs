@@ -26,7 +26,7 @@ pub(super) struct Prepared {
     pub(super) drifts: Vec<Drift>,
     /// The call as it goes out.
     pub(super) outbound: Outbound,
-    /// For a run that is not captured, the messages that are sent before the plan's own.
+    /// For a run that is not captured or may fall back, the messages that are sent before the plan's own.
     pub(super) history: Vec<Message>,
     /// The run on record that is opened again or goes on.
     pub(super) opens: Option<(Run, Token)>,
@@ -143,8 +143,8 @@ impl App {
             Some(parent) => self.history_of(namespace, parent).await?,
             None => Vec::new(),
         };
-        // What is told of an exchange does not need the history again; what is not kept has it in its answer.
-        let kept = if turn.capture { Vec::new() } else { history.clone() };
+        // What is told of an exchange does not need the history again; what is not kept has it in its answer, and fallbacks send it once more.
+        let kept = if turn.capture && plan.fallbacks.is_empty() { Vec::new() } else { history.clone() };
         let outbound = self.engine.outbound(&plan, history, turn.stream)?;
         Ok(Prepared { start, plan, drifts, outbound, history: kept, opens, calling })
     }

@@ -101,3 +101,26 @@ fn a_single_profile_is_no_default() {
     let config = config("[profiles.only]\nbackend = \"b\"\nmodel = \"m\"\n[backends.b]\nkind = \"scripted\"");
     assert_eq!(Catalog::load(&config, Path::new(".")).unwrap().default_profile, None);
 }
+
+#[test]
+fn a_fallback_is_another_profile_that_the_server_can_call() {
+    let text = |fallback: &str| {
+        format!(
+            "[profiles.main]\nbackend = \"demo\"\nmodel = \"m\"\nfallback = {fallback}\n[profiles.spare]\nbackend = \"demo\"\n\
+             model = \"n\"\n[profiles.mine]\nbackend = \"mine\"\nmodel = \"o\"\n[backends.demo]\nkind = \"scripted\"\n\
+             [backends.mine]\nkind = \"client\"\n"
+        )
+    };
+    let load = |fallback| Catalog::load(&config(&text(fallback)), Path::new("."));
+    assert_eq!(load("[\"spare\"]").unwrap().profiles["main"].fallback, ["spare"]);
+    for (fallback, what) in [
+        ("[\"main\"]", "names the profile itself"),
+        ("[\"spare\", \"spare\"]", "names `spare` twice"),
+        ("[\"spar\"]", "there is no profile `spar` (did you mean `spare`?)"),
+        ("[\"mine\"]", "`mine` has a backend of the kind `client`, whose calls the client makes"),
+        ("[\"a\", \"a\", \"a\", \"a\", \"a\", \"a\", \"a\", \"a\", \"a\"]", "has 9 profiles, the limit is 8"),
+    ] {
+        let problems = load(fallback).unwrap_err();
+        assert_eq!((problems[0].at.as_str(), problems[0].what.as_str()), ("profiles.main.fallback", what));
+    }
+}

@@ -81,6 +81,7 @@ mod tests {
     #[test]
     fn the_default_profile_is_marked() {
         let profile = Profile {
+            fallback: Vec::new(),
             id: "fast".to_owned(),
             backend_id: "b".to_owned(),
             model: "m".to_owned(),

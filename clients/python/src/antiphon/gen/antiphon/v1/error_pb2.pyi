@@ -114,7 +114,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_PROVIDER_RATE_LIMITED: _ErrorReason.ValueType  # 40
     """RESOURCE_EXHAUSTED, with RetryInfo where the provider gave a delay: the provider's rate limit. Metadata: `backend_id`, `provider_status`, `provider_code`."""
     ERROR_REASON_PROVIDER_UNAVAILABLE: _ErrorReason.ValueType  # 41
-    """UNAVAILABLE: the provider failed or could not be reached. Metadata: `backend_id`, `provider_status` where there was one."""
+    """UNAVAILABLE: the provider failed or could not be reached. Metadata: `backend_id`, `provider_status` where there was one, `circuit` (`open`,
+    with RetryInfo) where the backend is left alone after failures, `fallbacks` (as of every error that asks for one) where the profile has some:
+    each that did not stand in, and why.
+    """
     ERROR_REASON_PROVIDER_BAD_ANSWER: _ErrorReason.ValueType  # 42
     """UNAVAILABLE: the provider's answer could not be understood or was not whole. Metadata: `backend_id`, `what`."""
     ERROR_REASON_PROVIDER_TIMEOUT: _ErrorReason.ValueType  # 43
@@ -254,7 +257,10 @@ ERROR_REASON_PROVIDER_REFUSED_REQUEST: ErrorReason.ValueType  # 39
 ERROR_REASON_PROVIDER_RATE_LIMITED: ErrorReason.ValueType  # 40
 """RESOURCE_EXHAUSTED, with RetryInfo where the provider gave a delay: the provider's rate limit. Metadata: `backend_id`, `provider_status`, `provider_code`."""
 ERROR_REASON_PROVIDER_UNAVAILABLE: ErrorReason.ValueType  # 41
-"""UNAVAILABLE: the provider failed or could not be reached. Metadata: `backend_id`, `provider_status` where there was one."""
+"""UNAVAILABLE: the provider failed or could not be reached. Metadata: `backend_id`, `provider_status` where there was one, `circuit` (`open`,
+with RetryInfo) where the backend is left alone after failures, `fallbacks` (as of every error that asks for one) where the profile has some:
+each that did not stand in, and why.
+"""
 ERROR_REASON_PROVIDER_BAD_ANSWER: ErrorReason.ValueType  # 42
 """UNAVAILABLE: the provider's answer could not be understood or was not whole. Metadata: `backend_id`, `what`."""
 ERROR_REASON_PROVIDER_TIMEOUT: ErrorReason.ValueType  # 43
