@@ -287,11 +287,12 @@ impl App {
         permit: Permit,
     ) -> Result<Outcome, Fault> {
         let namespace = &caller.namespace;
-        let Prepared { start, plan, outbound, history, calling, .. } = prepared;
+        let Prepared { start, plan, outbound, history, prior, calling, .. } = prepared;
         let prefix = history.len();
         let rendered = if turn.capture { Vec::new() } else { history.iter().chain(&plan.messages).cloned().collect() };
         let execution = Execution {
-            history: Vec::new(),
+            history,
+            prior,
             outbound: Some(outbound),
             stream: turn.stream,
             credential: caller.credential.clone(),

@@ -34,6 +34,7 @@ pub mod thread;
 pub mod tool;
 pub mod turn;
 pub mod verify;
+mod view;
 
 use flight::Flights;
 pub use limits::Limits;

@@ -17,3 +17,4 @@ pub mod thread;
 pub mod tool;
 pub mod transcript;
 pub mod usage;
+pub mod view;

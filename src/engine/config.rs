@@ -14,6 +14,7 @@ pub(crate) use self::read::explain;
 pub use self::read::{decode, unknown_key};
 use super::backend::Limits;
 use super::profile::ParametersConfig;
+use super::repair::{self, RepairConfig};
 
 /// A mistake in the configuration, a prompt or a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +56,8 @@ pub struct Config {
     pub backends: BTreeMap<String, BackendConfig>,
     /// Contracts by id, besides those of the folder.
     pub contracts: BTreeMap<String, ContractConfig>,
+    /// How many repairs of one answer may be asked for at most; [`repair::MAX_ATTEMPTS`] when absent.
+    pub max_repair_attempts: Option<u32>,
     /// Keys that are there and could not be read, each of which is a mistake that was told.
     pub unread: BTreeSet<String>,
 }
@@ -72,6 +75,8 @@ pub struct ProfileConfig {
     /// Parameters of its calls.
     #[serde(default)]
     pub parameters: ParametersConfig,
+    /// Repairs of answers that miss their form.
+    pub repair: Option<RepairConfig>,
 }
 
 /// A contract: a schema here, or in a file.
@@ -85,6 +90,8 @@ pub struct ContractConfig {
     pub schema: Option<String>,
     /// A file that holds it, relative to the configuration.
     pub schema_file: Option<PathBuf>,
+    /// Repairs of answers that miss it.
+    pub repair: Option<RepairConfig>,
 }
 
 /// A backend: its kind, its limits, and the settings that only its kind understands.
@@ -100,8 +107,8 @@ pub struct BackendConfig {
 
 impl Config {
     /// The keys at the top of the configuration that belong to the engine.
-    pub const KEYS: [&'static str; 6] =
-        ["default_profile", "prompts_dir", "contracts_dir", "profiles", "backends", "contracts"];
+    pub const KEYS: [&'static str; 7] =
+        ["default_profile", "prompts_dir", "contracts_dir", "max_repair_attempts", "profiles", "backends", "contracts"];
 
     /// Reads the engine's keys of a table; see [`Config::KEYS`].
     ///
@@ -121,6 +128,7 @@ impl Config {
                 "default_profile" => config.default_profile = one(&key, value, &mut problems),
                 "prompts_dir" => config.prompts_dir = one(&key, value, &mut problems),
                 "contracts_dir" => config.contracts_dir = one(&key, value, &mut problems),
+                "max_repair_attempts" => config.max_repair_attempts = one(&key, value, &mut problems),
                 "profiles" => config.profiles = entries(&key, value, ProfileConfig::read, &mut problems),
                 "contracts" => {
                     config.contracts = entries(&key, value, |at, value| decode(at, value, &[]), &mut problems)
@@ -131,6 +139,11 @@ impl Config {
         }
         config.unread = problems.iter().map(|problem| problem.at.clone()).collect();
         (config, problems)
+    }
+
+    /// How many repairs of one answer may be asked for at most.
+    pub fn max_repair_attempts(&self) -> u32 {
+        self.max_repair_attempts.unwrap_or(repair::MAX_ATTEMPTS)
     }
 
     /// Whether a key, or something in its table, is there and could not be read.

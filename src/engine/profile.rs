@@ -15,6 +15,8 @@ pub struct Profile {
     pub model: String,
     /// Parameters of its calls.
     pub parameters: Parameters,
+    /// How often an answer without its form may be asked for again.
+    pub repair_attempts: Option<u32>,
 }
 
 /// Parameters as they are configured, in profiles and in prompts.

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::backend::Description;
+use serde_json::Value;
+
+use super::backend::{Description, client};
 use super::catalog::{Catalog, Prompt};
 use super::contract::{Check, Schemas};
 use super::nearest::hint;
@@ -16,6 +18,7 @@ use crate::domain::settings::{
     Contract, ContractChoice, EffectiveSetting, Parameters, Source, ThreadDefaults, ToolChoice, Warning,
 };
 use crate::domain::tool::{Offer, ToolSet, offer};
+use crate::domain::view::View;
 
 /// What a request asks for, besides the history. What is absent comes from the prompt, the thread, the profile or the configuration.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +35,8 @@ pub struct Asked {
     pub parameters: Parameters,
     /// What form the answer must have.
     pub contract: Option<ContractChoice>,
+    /// How often an answer without that form may be asked for again.
+    pub repair_attempts: Option<u32>,
     /// Tools for this turn only.
     pub tools: Option<ToolSet>,
     /// Tools that stand from this turn on.
@@ -42,6 +47,8 @@ pub struct Asked {
     pub on_tool_drift: drift::Policy,
     /// Groups calls at the provider.
     pub session_id: Option<String>,
+    /// Which part of the history is sent; all of it when absent.
+    pub history_view: Option<View>,
 }
 
 /// A configured prompt with its variables.
@@ -77,12 +84,18 @@ pub struct Plan {
     pub parameters: Parameters,
     /// What form the answer must have.
     pub contract: Contract,
+    /// How often an answer without that form may be asked for again.
+    pub repair_attempts: u32,
     /// The tools offered, and those that stand from now on.
     pub offer: Offer,
     /// How freely they may be called.
     pub tool_choice: ToolChoice,
     /// Groups calls at the provider.
     pub session_id: Option<String>,
+    /// Which part of the history is sent; all of it when absent.
+    pub history_view: Option<View>,
+    /// Some of the history is left out.
+    pub narrowed: bool,
     /// The prompt's rendered messages, then the appended ones.
     pub messages: Vec<Message>,
     /// Each setting with its source.
@@ -97,6 +110,17 @@ pub(crate) struct Resolver<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) backends: &'a BTreeMap<String, Description>,
     pub(crate) schemas: &'a Schemas,
+}
+
+/// Where a request says how often its answer may be asked for again.
+const REPAIR_FIELD: &str = "repair.attempts";
+
+/// The form that an answer must have.
+struct FormOf {
+    contract: Contract,
+    check: Arc<Check>,
+    /// How often a configured contract has an answer asked for again.
+    repair: Option<u32>,
 }
 
 struct Chosen<T> {
@@ -130,7 +154,14 @@ impl Resolver<'_> {
             [(&asked.parameters, Source::Request), (of_prompt, Source::Prompt), (&profile.parameters, Source::Profile)];
         let parameters = merge(&layers, &mut written);
 
-        let (contract, check) = self.contract(asked.contract, prompt, &mut written)?;
+        let FormOf { contract, check, repair } = self.contract(asked.contract, prompt, &mut written)?;
+        let layers = [
+            (asked.repair_attempts, Source::Request),
+            (prompt.and_then(|prompt| prompt.repair_attempts), Source::Prompt),
+            (profile.repair_attempts, Source::Profile),
+            (repair, Source::Default),
+        ];
+        let repair_attempts = self.repair(layers, &contract, &profile.backend_id, &mut written)?;
         let offer = self.tools(
             Tools { asked: asked.tools, standing: asked.standing_tools, inherited: context.inherited_tools },
             prompt,
@@ -152,6 +183,9 @@ impl Resolver<'_> {
         if let Some(id) = &session_id {
             written.text(name::SESSION, &id.value, id.source);
         }
+        if let Some(view) = asked.history_view {
+            written.view(view, Source::Request);
+        }
         let mut messages = rendered.messages;
         messages.extend(asked.messages);
         if messages.is_empty() {
@@ -163,9 +197,12 @@ impl Resolver<'_> {
             model: model.value,
             parameters,
             contract,
+            repair_attempts,
             offer,
             tool_choice,
             session_id: session_id.map(|id| id.value),
+            history_view: asked.history_view,
+            narrowed: false,
             messages,
             settings: written.finish(),
             warnings: Vec::new(),
@@ -219,16 +256,16 @@ impl Resolver<'_> {
         asked: Option<ContractChoice>,
         prompt: Option<&Prompt>,
         written: &mut Written,
-    ) -> Result<(Contract, Arc<Check>), Fault> {
+    ) -> Result<FormOf, Fault> {
         let (choice, source) = match (asked, prompt.and_then(|prompt| prompt.contract_id.clone())) {
             (Some(choice), _) => (choice, Source::Request),
             (None, Some(id)) => (ContractChoice::Named(id), Source::Prompt),
             (None, None) => (ContractChoice::Inline(Contract::Text), Source::Default),
         };
-        let (contract, id) = match choice {
-            ContractChoice::Inline(contract) => (contract, None),
+        let (contract, id, repair) = match choice {
+            ContractChoice::Inline(contract) => (contract, None, None),
             ContractChoice::Named(id) => match self.catalog.contracts.get(&id) {
-                Some(configured) => (configured.contract.clone(), Some(id)),
+                Some(configured) => (configured.contract.clone(), Some(id), configured.repair_attempts),
                 None => {
                     let known = self.catalog.contracts.keys().map(String::as_str);
                     let text = format!("there is no contract `{id}`{}", hint(&id, known.clone()));
@@ -242,7 +279,42 @@ impl Resolver<'_> {
             schema_fault("the contract's schema", field, &problem)
         })?;
         written.contract(&contract, id.as_deref(), source);
-        Ok((contract, check))
+        Ok(FormOf { contract, check, repair })
+    }
+
+    /// How often the answer may be asked for again. Only a request can ask for what makes no sense; defaults are passed over there.
+    fn repair(
+        &self,
+        layers: [(Option<u32>, Source); 4],
+        contract: &Contract,
+        backend_id: &str,
+        written: &mut Written,
+    ) -> Result<u32, Fault> {
+        let found = layers.into_iter().find_map(|(attempts, source)| attempts.map(|attempts| (attempts, source)));
+        let Some((attempts, source)) = found else { return Ok(0) };
+        let max = self.catalog.max_repair_attempts;
+        let clients = self.backends.get(backend_id).is_some_and(|backend| backend.kind == client::KIND);
+        let refused = if attempts == 0 {
+            None
+        } else if *contract == Contract::Text {
+            Some(Fault::field(REPAIR_FIELD, "has nothing to repair, since any text will do: set `contract` as well"))
+        } else if clients {
+            let text = format!("backend `{backend_id}` leaves the call to the client, and so are its repairs");
+            let fault = Fault::new(Reason::BackendUnsupported, text).at(REPAIR_FIELD, "must be 0 for this backend");
+            Some(fault.with("backend_id", backend_id).with("feature", "repair"))
+        } else if attempts > max {
+            let text = format!("asks for {attempts} repairs; at most {max} are made");
+            let fault = Fault::new(Reason::LimitExceeded, format!("{REPAIR_FIELD} {text}")).at(REPAIR_FIELD, text);
+            Some(fault.with("limit", "max_repair_attempts").with("max", max).with("value", attempts))
+        } else {
+            None
+        };
+        match refused {
+            Some(fault) if source == Source::Request => return Err(fault),
+            Some(_) => return Ok(0),
+            None => written.json(name::REPAIR, &Value::from(attempts), source),
+        }
+        Ok(attempts)
     }
 
     fn tools(

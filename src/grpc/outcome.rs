@@ -73,7 +73,7 @@ pub(super) fn of_run(outcome: &Outcome, include_rendered: bool) -> pb::RunRespon
         response.assistant = Some(message::to_pb(answer.assistant.clone()));
         response.stop_reason = run::stop_reason_to_pb(answer.stop_reason).into();
         response.stop_reason_raw.clone_from(&answer.stop_reason_raw);
-        response.validation = Some(contract::validation_to_pb(answer.validation.clone()));
+        response.validation = Some(contract::validation_to_pb(answer.validation.clone(), &response.text));
         response.effective_settings = execution::settings_to_pb(answer.settings.clone());
         response.warnings = execution::warnings_to_pb(answer.warnings.clone());
         if include_rendered {
@@ -147,14 +147,15 @@ pub(super) fn of_probe(run_id: &RunId, probed: &Probed) -> pb::ProbeResponse {
         tools: Some(answer.offered.clone()),
     };
     let promotion = record::promotion_to_pb(probed.from, added.clone(), facts, std::collections::BTreeMap::new());
+    let text = answer.assistant.joined_text();
     pb::ProbeResponse {
-        text: answer.assistant.joined_text(),
         messages: message::list_to_pb(added),
         stop_reason: run::stop_reason_to_pb(answer.stop_reason).into(),
         stop_reason_raw: answer.stop_reason_raw.clone(),
         usage: Some(usage::to_pb(probed.usage.clone())),
         run_id: run_id.to_string(),
-        validation: Some(contract::validation_to_pb(answer.validation.clone())),
+        validation: Some(contract::validation_to_pb(answer.validation.clone(), &text)),
+        text,
         effective_settings: execution::settings_to_pb(answer.settings.clone()),
         warnings: execution::warnings_to_pb(answer.warnings.clone()),
         observations: run::observations_to_pb(probed.observations.clone()),

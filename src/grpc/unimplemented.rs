@@ -34,8 +34,6 @@ pub const RPCS: &[&str] = &[
     "AdminService.Reload",
 ];
 
-/// Narrowing the history that is sent.
-pub const HISTORY_VIEW: &str = "history_view";
 /// Executing what was prepared.
 pub const PREPARED: &str = "prepared";
 /// Verifying a part of the graph.
@@ -47,7 +45,7 @@ pub const SCOPE_SUBTREE: &str = "scope.subtree";
 pub const SCOPE_THREAD_TREE: &str = "scope.thread_tree";
 
 /// Fields and values of enums.
-pub const FIELDS: &[&str] = &[HISTORY_VIEW, PREPARED, VERIFY_SCOPE, SCOPE_SUBTREE, SCOPE_THREAD_TREE];
+pub const FIELDS: &[&str] = &[PREPARED, VERIFY_SCOPE, SCOPE_SUBTREE, SCOPE_THREAD_TREE];
 
 /// Reasons of errors that nothing produces yet.
 pub const REASONS: &[&str] = &[

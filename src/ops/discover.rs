@@ -218,7 +218,7 @@ fn add(engine: &mut Config, id: &str, address: &str, key: Option<&str>, quirks: 
 }
 
 fn profile(backend: &str, model: &str) -> ProfileConfig {
-    ProfileConfig { backend: backend.to_owned(), model: model.to_owned(), parameters: Default::default() }
+    ProfileConfig { backend: backend.to_owned(), model: model.to_owned(), parameters: Default::default(), repair: None }
 }
 
 /// The models of a server; absent when it does not say.

@@ -9,8 +9,6 @@ use crate::case::Case;
 enum For {
     /// The other dialects.
     Dialect,
-    /// Repairs, views of a history, values beside the text.
-    Engine,
     /// An RPC that is not there yet: the graph, workspaces, Restore, Erase.
     Rpc,
 }
@@ -31,7 +29,6 @@ const WAITING: &[(&str, For, &str)] = &[
     ("B053", For::Dialect, "Anthropic"),
     ("B055", For::Dialect, "Anthropic"),
     ("B060", For::Dialect, "Anthropic: parallel results in one user message"),
-    ("B062", For::Engine, "views of a history, cut between turns only"),
     ("B064", For::Dialect, "Anthropic: ids of other providers"),
     ("B066", For::Dialect, "the Anthropic half"),
     ("B067", For::Dialect, "Anthropic: signed thinking"),
@@ -45,12 +42,8 @@ const WAITING: &[(&str, For, &str)] = &[
     ("B092", For::Rpc, "documents as of a turn"),
     ("B095", For::Dialect, "Responses"),
     ("B102", For::Rpc, "the children of the shared exchange"),
-    ("B107", For::Engine, "the value beside the text"),
-    ("B109", For::Engine, "with repairs on, none that must fail as well"),
-    ("B110", For::Engine, "with repairs on, none with the same limit"),
-    ("B111", For::Engine, "repairs are bounded and all paid for"),
     ("B113", For::Dialect, "Gemini: its own form of schemas"),
-    ("B117", For::Dialect, "Anthropic; and no repair where repairs are on"),
+    ("B117", For::Dialect, "Anthropic"),
     ("B133", For::Rpc, "what Erase and CollectGarbage give back"),
     ("B140", For::Dialect, "the same cut on the other dialects"),
 ];
@@ -125,5 +118,5 @@ fn the_list_of_what_waits_is_in_order_and_says_why() {
     for (_, what, _) in WAITING {
         *waits.entry(format!("{what:?}")).or_default() += 1;
     }
-    assert_eq!(waits.len(), 3, "each kind is used: {waits:?}");
+    assert_eq!(waits.len(), 2, "each kind is used: {waits:?}");
 }

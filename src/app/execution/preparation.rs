@@ -1,13 +1,12 @@
 //! Everything that can be decided about a turn before its claim, so that what is refused leaves its id free. It must not write.
 
-use crate::app::base::{Parent, Start, StartThread, head_moved, unanswered};
+use crate::app::base::{Start, StartThread, head_moved, unanswered};
 use crate::app::busy::Asks;
 use crate::app::turn::{Base, Input, Turn};
-use crate::app::{App, Caller, drift, join, store_fault};
+use crate::app::{App, Caller, drift, join, store_fault, view};
 use crate::domain::drift::Drift;
 use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
-use crate::domain::graph::Place;
 use crate::domain::id::{ExchangeId, Namespace, RunId};
 use crate::domain::message::{Message, Role};
 use crate::domain::pairing;
@@ -26,8 +25,10 @@ pub(super) struct Prepared {
     pub(super) drifts: Vec<Drift>,
     /// The call as it goes out.
     pub(super) outbound: Outbound,
-    /// For a run that is not captured, the messages that are sent before the plan's own.
+    /// For a run that is not captured or may be repaired, the messages that are sent before the plan's own.
     pub(super) history: Vec<Message>,
+    /// How many messages are sent before the plan's own.
+    pub(super) prior: usize,
     /// The run on record that is opened again or goes on.
     pub(super) opens: Option<(Run, Token)>,
     /// The exchange whose calls it answers, when it goes on with a run.
@@ -139,14 +140,16 @@ impl App {
             return Err(only_in_coordinate(&plan.backend_id));
         }
         self.engine.ready(&plan, caller.credential.as_ref())?;
-        let history = match &start.parent {
-            Some(parent) => self.history_of(namespace, parent).await?,
+        let path = match &start.parent {
+            Some(parent) => self.path_of(namespace, parent).await?,
             None => Vec::new(),
         };
-        // What is told of an exchange does not need the history again; what is not kept has it in its answer.
-        let kept = if turn.capture { Vec::new() } else { history.clone() };
+        let history = view::apply(&mut plan, path)?;
+        // What is told of an exchange does not need the history again; what is not kept has it in its answer, and repairs send it once more.
+        let kept = if turn.capture && plan.repair_attempts == 0 { Vec::new() } else { history.clone() };
+        let prior = history.len();
         let outbound = self.engine.outbound(&plan, history, turn.stream)?;
-        Ok(Prepared { start, plan, drifts, outbound, history: kept, opens, calling })
+        Ok(Prepared { start, plan, drifts, outbound, history: kept, prior, opens, calling })
     }
 
     /// Where a run that is opened again starts, when its first attempt made a thread: there, and at the same point. Absent when it starts
@@ -247,47 +250,6 @@ impl App {
             at_root: start.parent.is_none(),
         };
         self.engine.resolve(asked, context).map_err(|fault| fault.within("request"))
-    }
-
-    /// The whole history that ends with an exchange.
-    pub(in crate::app) async fn history_of(
-        &self,
-        namespace: &Namespace,
-        parent: &Parent,
-    ) -> Result<Vec<Message>, Fault> {
-        let max = self.limits.max_history_exchanges;
-        if parent.exchange.depth >= max {
-            let message = format!(
-                "the history has {} exchanges, the limit is {max}: start a new one with a summary",
-                parent.exchange.depth
-            );
-            return Err(Fault::new(Reason::LimitExceeded, message)
-                .with("limit", "max_history_exchanges")
-                .with("max", max)
-                .with("value", parent.exchange.depth));
-        }
-        let exchanges = match parent.place {
-            Some(place) => self.bounded_history(namespace, place).await?,
-            None => vec![parent.exchange.clone()],
-        };
-        let mut messages = Vec::new();
-        for exchange in exchanges {
-            messages.extend(exchange.messages);
-            messages.push(exchange.assistant);
-        }
-        Ok(messages)
-    }
-
-    async fn bounded_history(&self, namespace: &Namespace, place: Place) -> Result<Vec<Exchange>, Fault> {
-        let path = self.ledger.path(namespace, place).await.map_err(store_fault)?;
-        let max = self.limits.max_history_bytes;
-        let exchanges = self.ledger.exchanges(namespace, &path, 1, usize::MAX, max).await.map_err(store_fault)?;
-        if exchanges.last().is_some_and(|last| last.depth == place.depth) {
-            return Ok(exchanges);
-        }
-        let message =
-            format!("the history has more than {max} bytes, which is the limit: start a new one with a summary");
-        Err(Fault::new(Reason::LimitExceeded, message).with("limit", "max_history_bytes").with("max", max))
     }
 }
 

@@ -144,11 +144,16 @@ fn named<K: AsRef<str>>(id: &str, problems: Vec<(K, String)>) -> Vec<ConfigProbl
 }
 
 /// The limits in force: name in the configuration, value, unit.
-pub(super) fn limits(server: &ServerConfig, limits: &Limits) -> Vec<(&'static str, u64, &'static str)> {
+pub(super) fn limits(
+    server: &ServerConfig,
+    limits: &Limits,
+    max_repair_attempts: u32,
+) -> Vec<(&'static str, u64, &'static str)> {
     let size = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
     vec![
         ("max_message_bytes", size(server.max_message_bytes), "bytes"),
         ("max_streams_per_connection", server.max_streams_per_connection.into(), "count"),
+        ("max_repair_attempts", max_repair_attempts.into(), "count"),
         ("max_history_exchanges", limits.max_history_exchanges, "count"),
         ("max_history_bytes", size(limits.max_history_bytes), "bytes"),
         ("max_runs", size(limits.max_runs), "count"),

@@ -38,6 +38,9 @@ pub(crate) struct RequestOptions {
     /// The answer must keep this configured contract
     #[arg(long, value_name = "ID")]
     pub(crate) contract: Option<String>,
+    /// Ask again up to so many times for an answer that does not have its form
+    #[arg(long, value_name = "N")]
+    pub(crate) repair: Option<u32>,
     /// Tools to offer in this turn: a JSON file
     #[arg(long, value_name = "FILE", conflicts_with = "no_tools")]
     pub(crate) tools: Option<PathBuf>,
@@ -178,12 +181,18 @@ impl RequestOptions {
             model: self.model.clone().unwrap_or_default(),
             parameters: self.parameters(),
             contract: self.contract(terminal)?,
+            repair: self.repair.map(|attempts| pb::Repair { attempts }),
             tools: self.offered_tools(terminal)?,
             labels: pairs(&self.labels, "--label")?.into_iter().collect(),
             on_disconnect: if self.finish { pb::OnDisconnect::Finish } else { pb::OnDisconnect::Unspecified }.into(),
             retry: run.retry,
             ..Default::default()
         })
+    }
+
+    /// The answer must have a form, so that pieces of it are of no use: they may be of one that is repaired.
+    pub(crate) fn wants_a_form(&self) -> bool {
+        self.schema.is_some() || self.contract.is_some() || self.repair.is_some()
     }
 
     /// Something in the options can stand as a request without any text.
