@@ -10,6 +10,7 @@ pub mod graph;
 pub mod id;
 pub mod message;
 pub mod pairing;
+pub mod prepared;
 pub mod run;
 pub mod settings;
 pub mod source;

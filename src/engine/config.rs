@@ -15,6 +15,7 @@ pub use self::read::{decode, unknown_key};
 use super::backend::Limits;
 use super::profile::ParametersConfig;
 use super::repair::{self, RepairConfig};
+use crate::domain::id::Hash;
 
 /// A mistake in the configuration, a prompt or a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,6 +196,12 @@ impl BackendConfig {
         let (limits, wrong) = decode(at, toml::Value::Table(limits), &[]);
         problems.extend(wrong);
         (Some(Self { kind, limits: limits.unwrap_or_default(), rest }), problems)
+    }
+
+    /// Of its kind and the settings of that. Its limits decide nothing about what is sent, and credentials are elsewhere: settings only name
+    /// where they are.
+    pub fn hash(&self) -> Hash {
+        Hash::of(format!("{}\n{}", self.kind, self.rest).as_bytes())
     }
 
     /// The settings of its kind, strictly: an unknown key is refused with the nearest known one.

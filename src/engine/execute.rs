@@ -192,9 +192,17 @@ impl Attempts<'_> {
         let (engine, stand, plan) = (self.engine, self.stand, self.plan);
         let mut kind = AttemptKind::First;
         let mut repairs = 0;
+        let mut last: Option<Answer> = None;
         loop {
-            let reply = self.call(kind, events).await?;
-            let usage = Usage::sum(self.observations.iter().map(|observation| &observation.usage));
+            let reply = match (self.call(kind, events).await, last) {
+                (Ok(reply), _) => reply,
+                // A correction that does not fit the model any more is as if there were no attempts left: it never will.
+                (Err(fault), Some(answer)) if fault.reason == Reason::ContextOverflow => {
+                    return Ok(Answer { usage: self.usage(), ..answer });
+                }
+                (Err(fault), _) => return Err(fault),
+            };
+            let usage = self.usage();
             let answer = answer(reply, usage, plan, &stand.description, &engine.schemas, engine.ids.as_ref());
             // Without time for it, it is as if there were no attempts left: the answer is whole all the same.
             if repairs == plan.repair_attempts || !repair::helps(&answer) || self.left().is_zero() {
@@ -209,7 +217,13 @@ impl Attempts<'_> {
             self.messages = messages.len();
             self.outbound = engine.encode(plan, messages, self.call.stream)?;
             self.request_hash = Hash::of(&self.outbound.body);
+            last = Some(answer);
         }
+    }
+
+    /// What all attempts consumed together.
+    fn usage(&self) -> Usage {
+        Usage::sum(self.observations.iter().map(|observation| &observation.usage))
     }
 
     /// One call with its retries.

@@ -1,6 +1,7 @@
 //! The tool shed: one execution, from what was asked to a whole answer. It resolves settings, renders prompts, admits, calls, retries and
 //! validates. It must not know threads, histories, storage or callers' connections.
 
+mod adaptation;
 mod admission;
 mod answer;
 pub mod backend;
@@ -24,6 +25,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub use adaptation::explain as adaptations;
 pub use admission::Permit;
 pub use answer::Answer;
 pub use catalog::{BACKEND_KINDS, Catalog, ConfiguredContract, Kind, Prompt, Variable};
@@ -44,6 +46,7 @@ use self::resolve::Resolver;
 use self::retry::Jitter;
 use crate::domain::coordination::Planned;
 use crate::domain::fault::{Fault, Reason};
+use crate::domain::id::Hash;
 use crate::domain::message::Message;
 use crate::domain::settings::EffectiveSetting;
 use crate::domain::source::{Clock, Ids};
@@ -67,6 +70,8 @@ struct Stand {
     description: Description,
     limits: Limits,
     gate: Arc<Gate>,
+    /// Of how it is configured; absent where nobody said so.
+    configuration: Option<Hash>,
 }
 
 /// A backend as the catalog shows it.
@@ -113,7 +118,7 @@ impl Engine {
         let stand = |(id, (backend, limits)): (String, (Arc<dyn Backend>, Limits))| {
             let gate = Gate::new(&id, limits.capacity, limits.queue_limit);
             let description = backend.describe();
-            (id, Stand { backend, description, limits, gate })
+            (id, Stand { backend, description, limits, gate, configuration: None })
         };
         let stands: BTreeMap<String, Stand> = backends.into_iter().map(stand).collect();
         let descriptions = stands.iter().map(|(id, stand)| (id.clone(), stand.description.clone())).collect();
@@ -127,6 +132,20 @@ impl Engine {
             seed,
             drawn: AtomicU64::new(0),
         })
+    }
+
+    /// With a hash of how each backend is configured, by which a change of it is known.
+    #[must_use]
+    pub fn configured(mut self, backends: &BTreeMap<String, BackendConfig>) -> Self {
+        for (id, stand) in &mut self.stands {
+            stand.configuration = backends.get(id).map(BackendConfig::hash);
+        }
+        self
+    }
+
+    /// Hash of how a backend is configured; absent where there is none.
+    pub fn configuration_of(&self, id: &str) -> Option<Hash> {
+        self.stands.get(id).and_then(|stand| stand.configuration)
     }
 
     /// What is configured.

@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::Value;
-
-use super::backend::{Description, client};
+use super::backend::Description;
 use super::catalog::{Catalog, Prompt};
 use super::contract::{Check, Schemas};
 use super::nearest::hint;
@@ -19,6 +17,8 @@ use crate::domain::settings::{
 };
 use crate::domain::tool::{Offer, ToolSet, offer};
 use crate::domain::view::View;
+
+mod repairs;
 
 /// What a request asks for, besides the history. What is absent comes from the prompt, the thread, the profile or the configuration.
 #[derive(Clone, Debug, Default)]
@@ -111,9 +111,6 @@ pub(crate) struct Resolver<'a> {
     pub(crate) backends: &'a BTreeMap<String, Description>,
     pub(crate) schemas: &'a Schemas,
 }
-
-/// Where a request says how often its answer may be asked for again.
-const REPAIR_FIELD: &str = "repair.attempts";
 
 /// The form that an answer must have.
 struct FormOf {
@@ -280,41 +277,6 @@ impl Resolver<'_> {
         })?;
         written.contract(&contract, id.as_deref(), source);
         Ok(FormOf { contract, check, repair })
-    }
-
-    /// How often the answer may be asked for again. Only a request can ask for what makes no sense; defaults are passed over there.
-    fn repair(
-        &self,
-        layers: [(Option<u32>, Source); 4],
-        contract: &Contract,
-        backend_id: &str,
-        written: &mut Written,
-    ) -> Result<u32, Fault> {
-        let found = layers.into_iter().find_map(|(attempts, source)| attempts.map(|attempts| (attempts, source)));
-        let Some((attempts, source)) = found else { return Ok(0) };
-        let max = self.catalog.max_repair_attempts;
-        let clients = self.backends.get(backend_id).is_some_and(|backend| backend.kind == client::KIND);
-        let refused = if attempts == 0 {
-            None
-        } else if *contract == Contract::Text {
-            Some(Fault::field(REPAIR_FIELD, "has nothing to repair, since any text will do: set `contract` as well"))
-        } else if clients {
-            let text = format!("backend `{backend_id}` leaves the call to the client, and so are its repairs");
-            let fault = Fault::new(Reason::BackendUnsupported, text).at(REPAIR_FIELD, "must be 0 for this backend");
-            Some(fault.with("backend_id", backend_id).with("feature", "repair"))
-        } else if attempts > max {
-            let text = format!("asks for {attempts} repairs; at most {max} are made");
-            let fault = Fault::new(Reason::LimitExceeded, format!("{REPAIR_FIELD} {text}")).at(REPAIR_FIELD, text);
-            Some(fault.with("limit", "max_repair_attempts").with("max", max).with("value", attempts))
-        } else {
-            None
-        };
-        match refused {
-            Some(fault) if source == Source::Request => return Err(fault),
-            Some(_) => return Ok(0),
-            None => written.json(name::REPAIR, &Value::from(attempts), source),
-        }
-        Ok(attempts)
     }
 
     fn tools(

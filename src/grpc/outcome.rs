@@ -2,6 +2,7 @@
 
 use prost::Message;
 
+use crate::app::explain::Explained;
 use crate::app::fork::Branched;
 use crate::app::probe::Probed;
 use crate::app::record::Recorded;
@@ -11,10 +12,11 @@ use crate::app::turn::{Detailed, Outcome, ThreadState};
 use crate::domain::exchange::Exchange;
 use crate::domain::fault::Fault;
 use crate::domain::id::RunId;
+use crate::domain::prepared::Prepared;
 
 use super::convert::record::Facts;
 use super::convert::thread::{Pending, Turn};
-use super::convert::{contract, exchange, execution, fault, id, message, record, run, thread, usage};
+use super::convert::{contract, exchange, execution, fault, id, message, moment, prepare, record, run, thread, usage};
 use super::pb;
 
 /// An exchange.
@@ -131,6 +133,15 @@ pub(super) fn of_fork(branched: Vec<Branched>, replayed: bool) -> Result<pb::For
         results.push(result);
     }
     Ok(pb::ForkResponse { results, replayed })
+}
+
+/// What would be executed.
+pub(super) fn of_prepare(prepared: &Prepared, explained: Explained) -> pb::PrepareResponse {
+    pb::PrepareResponse {
+        prepared_id: prepared.id.to_string(),
+        expire_time: Some(moment::to_pb(prepared.expires_at)),
+        explanation: Some(prepare::explained_to_pb(explained).0),
+    }
 }
 
 /// What a Probe brought.

@@ -15,8 +15,6 @@ mod tests;
 
 /// RPCs of services that otherwise work.
 pub const RPCS: &[&str] = &[
-    "ExchangeService.Prepare",
-    "ExchangeService.Explain",
     "ThreadService.Restore",
     "ThreadService.ListMoves",
     "AdminService.Stats",
@@ -34,8 +32,6 @@ pub const RPCS: &[&str] = &[
     "AdminService.Reload",
 ];
 
-/// Executing what was prepared.
-pub const PREPARED: &str = "prepared";
 /// Verifying a part of the graph.
 pub const VERIFY_SCOPE: &str = "verify.scope";
 
@@ -45,18 +41,10 @@ pub const SCOPE_SUBTREE: &str = "scope.subtree";
 pub const SCOPE_THREAD_TREE: &str = "scope.thread_tree";
 
 /// Fields and values of enums.
-pub const FIELDS: &[&str] = &[PREPARED, VERIFY_SCOPE, SCOPE_SUBTREE, SCOPE_THREAD_TREE];
+pub const FIELDS: &[&str] = &[VERIFY_SCOPE, SCOPE_SUBTREE, SCOPE_THREAD_TREE];
 
 /// Reasons of errors that nothing produces yet.
-pub const REASONS: &[&str] = &[
-    "NO_RUN_IDS",
-    "PREPARED_USED",
-    "PREPARED_STALE",
-    "PREPARED_NOT_FOUND",
-    "EXCHANGE_ERASED",
-    "DOCUMENT_NOT_FOUND",
-    "ERASE_SHARED",
-];
+pub const REASONS: &[&str] = &["NO_RUN_IDS", "EXCHANGE_ERASED", "DOCUMENT_NOT_FOUND", "ERASE_SHARED"];
 
 /// Every feature that is refused, by name.
 pub fn features() -> Vec<&'static str> {

@@ -10,7 +10,7 @@
 //!  t thread 0              thread                      q request 0   a request that was done
 //!  d thread 0              head of a thread            o coordination 0   coordination
 //!  j coordination 0 first  frames of one write         8 bytes: the number of the first, most significant byte first
-//!  l hash                  tools that a path has seen
+//!  l hash                  tools that a path has seen  p prepared 0   prepared execution
 //! ```
 //!
 //! No key is a proper prefix of another: those of one letter have one width, or have a zero that no name has
@@ -21,7 +21,7 @@ use std::ops::Bound;
 
 use super::{Key, Range};
 use crate::domain::graph::Place;
-use crate::domain::id::{BranchId, CoordinationId, ExchangeId, Hash, RequestId, RunId, ThreadId};
+use crate::domain::id::{BranchId, CoordinationId, ExchangeId, Hash, Moment, PreparedId, RequestId, RunId, ThreadId};
 
 /// What a key names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -56,6 +56,8 @@ pub enum Entry {
     Coordination(CoordinationId),
     /// The frames of one write, by the number of the first.
     Journal(CoordinationId, u64),
+    /// A prepared execution.
+    Prepared(PreparedId),
 }
 
 /// Which kind of record a key names.
@@ -91,11 +93,13 @@ pub enum Kind {
     Coordination,
     /// Journals of coordinations.
     Journal,
+    /// Prepared executions.
+    Prepared,
 }
 
 impl Kind {
     /// Every kind, in the order of their keys.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Branch,
         Self::Part,
         Self::Head,
@@ -105,6 +109,7 @@ impl Kind {
         Self::Block,
         Self::Seen,
         Self::Coordination,
+        Self::Prepared,
         Self::Request,
         Self::Run,
         Self::ToolSet,
@@ -131,6 +136,7 @@ impl Kind {
             Self::Request => b'q',
             Self::Coordination => b'o',
             Self::Journal => b'j',
+            Self::Prepared => b'p',
         }
     }
 
@@ -157,6 +163,7 @@ impl Kind {
             Self::Request => "request",
             Self::Coordination => "coordination",
             Self::Journal => "journal",
+            Self::Prepared => "prepared execution",
         }
     }
 }
@@ -180,6 +187,7 @@ impl Entry {
             Self::Request(_) => Kind::Request,
             Self::Coordination(_) => Kind::Coordination,
             Self::Journal(..) => Kind::Journal,
+            Self::Prepared(_) => Kind::Prepared,
         }
     }
 
@@ -195,6 +203,7 @@ impl Entry {
             Self::Thread(id) | Self::Head(id) => joined(letter, id.as_str().as_bytes(), &[0]),
             Self::Request(id) => joined(letter, id.as_str().as_bytes(), &[0]),
             Self::Coordination(id) => joined(letter, id.as_str().as_bytes(), &[0]),
+            Self::Prepared(id) => joined(letter, id.as_str().as_bytes(), &[0]),
             Self::Journal(id, first) => {
                 let mut key = journal_of(id);
                 key.extend_from_slice(&first.to_be_bytes());
@@ -226,6 +235,7 @@ impl Entry {
             Kind::Head => Self::Head(name(rest)?.parse().ok()?),
             Kind::Request => Self::Request(name(rest)?.parse().ok()?),
             Kind::Coordination => Self::Coordination(name(rest)?.parse().ok()?),
+            Kind::Prepared => Self::Prepared(name(rest)?.parse().ok()?),
             Kind::Journal => {
                 let (id, first) = rest.split_last_chunk::<8>()?;
                 Self::Journal(name(id)?.parse().ok()?, u64::from_be_bytes(*first))
@@ -271,6 +281,7 @@ impl fmt::Display for Entry {
             Self::Thread(id) | Self::Head(id) => write!(f, "{word} `{id}`"),
             Self::Request(id) => write!(f, "{word} `{id}`"),
             Self::Coordination(id) => write!(f, "{word} `{id}`"),
+            Self::Prepared(id) => write!(f, "{word} `{id}`"),
             Self::Journal(id, first) => write!(f, "{word} of coordination `{id}` from frame {first} on"),
             Self::ToolSet(hash) | Self::Tool(hash) | Self::Seen(hash) | Self::Part(hash) => write!(f, "{word} {hash}"),
         }
@@ -314,6 +325,11 @@ pub(crate) fn pages_after(id: &CoordinationId, sequence: u64, limit: usize) -> R
     Range { from, ..Range::prefix(&journal_of(id), limit) }
 }
 
+/// Where the keys of prepared executions that end at a moment begin.
+pub(crate) fn prepared_until(moment: Moment) -> Key {
+    joined(Kind::Prepared.letter(), PreparedId::beginning(moment).as_bytes(), &[])
+}
+
 /// Every record of a kind, after one of them.
 pub(crate) fn all(kind: Kind, after: Option<&Entry>, limit: usize) -> Range {
     let mut range = Range::prefix(&[kind.letter()], limit);
@@ -349,6 +365,7 @@ mod tests {
             Entry::Journal(CoordinationId::new("o"), 0),
             Entry::Journal(CoordinationId::new("o"), u64::MAX),
             Entry::Journal(CoordinationId::new("o.1"), 1),
+            Entry::Prepared(PreparedId::new("p")),
         ]
     }
 
@@ -395,6 +412,14 @@ mod tests {
         sorted.sort_unstable();
         sorted.dedup();
         assert_eq!(letters, sorted);
+    }
+
+    #[test]
+    fn prepared_executions_are_in_the_order_of_their_ends() {
+        let key = |at, id| Entry::Prepared(PreparedId::ending(Moment(at), uuid::Uuid::from_u128(id))).key();
+        assert!(key(0xffff, u128::MAX) < key(0x1_0000, 0) && key(0x1_0000, 0) < key(0x1_0000, 1));
+        assert!(key(0xffff, u128::MAX) < prepared_until(Moment(0x1_0000)));
+        assert!(prepared_until(Moment(0x1_0000)) < key(0x1_0000, 0));
     }
 
     #[test]

@@ -280,6 +280,17 @@ async fn an_operational_error_in_a_repair_ends_the_run() {
     );
 }
 
+/// A correction that does not fit the model ends the repairs, not the run: the answer is whole.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_correction_that_does_not_fit_ends_the_repairs() {
+    let overflow = stub::refusal(400, "maximum context length is 10 tokens", "context_length_exceeded");
+    let (provider, server) = served([stub::text(WRONG), overflow]).await;
+    let exchange = capture(&server, repaired("r", 3)).await;
+    assert_eq!((exchange.text.as_str(), status(&exchange)), (WRONG, pb::ValidationStatus::Invalid));
+    assert_eq!((provider.count(), exchange.observations[1].error_reason.as_str()), (2, "CONTEXT_OVERFLOW"));
+    assert_eq!(exchange.usage.unwrap().input_tokens, Some(7));
+}
+
 /// Nobody waits any more: the repair is given up, and so is the run.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_is_cancelled_in_a_repair_is_cancelled() {

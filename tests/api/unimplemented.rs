@@ -39,10 +39,6 @@ async fn every_field_that_is_not_honoured_is_refused() {
     let server = Running::echo().await;
     let mut client = server.exchanges();
     client.capture(ask::capture_on_new("t", ask::text_as("r0", "1"))).await.unwrap();
-    let prepared = || pb::PreparedExecution { prepared_id: "p".into(), run_id: String::new() };
-    let run = |execution| pb::RunRequest { execution: Some(execution), ..Default::default() };
-    let capture =
-        pb::CaptureRequest { execution: Some(pb::capture_request::Execution::Prepared(prepared())), thread: None };
     let scope = pb::VerifyRequest { scope: Some(pb::GraphScope::default()), max_findings: 0 };
     let drifts_in = |scope| {
         let scope = Some(pb::GraphScope { scope: Some(scope) });
@@ -51,8 +47,6 @@ async fn every_field_that_is_not_honoured_is_refused() {
         async move { tools.list_tool_drifts(request).await.unwrap_err() }
     };
     let refusals = [
-        (client.run(run(pb::run_request::Execution::Prepared(prepared()))).await.unwrap_err(), unimplemented::PREPARED),
-        (client.capture(capture).await.unwrap_err(), unimplemented::PREPARED),
         (server.admin().verify(scope).await.unwrap_err(), unimplemented::VERIFY_SCOPE),
         (drifts_in(Scope::Subtree(pb::SubtreeScope::default())).await, unimplemented::SCOPE_SUBTREE),
         (drifts_in(Scope::ThreadTree(pb::ThreadTreeScope::default())).await, unimplemented::SCOPE_THREAD_TREE),

@@ -12,6 +12,7 @@
 mod coordinating;
 mod examples;
 mod line;
+mod preparing;
 mod program;
 mod serving;
 mod talking;

@@ -98,6 +98,9 @@ impl App {
                 let asked = match input {
                     Input::Request(asked) => (**asked).clone(),
                     Input::Results(results) => Asked { messages: vec![results.clone()], ..Asked::default() },
+                    Input::Prepared(_) => {
+                        return Err(Fault::new(Reason::Internal, "what was prepared is executed by a run of its own"));
+                    }
                 };
                 let context = Context {
                     thread: None,

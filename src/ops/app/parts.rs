@@ -55,7 +55,7 @@ pub fn engine(
     };
     let seed = u64::try_from(ids.uuid().as_u128() & u128::from(u64::MAX)).unwrap_or_default();
     let engine = Engine::new(catalog, backends, Arc::clone(clock), Arc::clone(ids), seed)?;
-    Ok(Engineered { engine, notes })
+    Ok(Engineered { engine: engine.configured(&config.engine.backends), notes })
 }
 
 /// What a backend takes from around it.
@@ -163,6 +163,8 @@ pub(super) fn limits(
         ("max_queued_per_thread", size(limits.max_queued_per_thread), "count"),
         ("max_coordination_streams", size(limits.max_coordination_streams), "count"),
         ("coordination_expiry_hours", limits.coordination_expiry_hours, "hours"),
+        ("prepared_expiry_minutes", limits.prepared_expiry_minutes, "minutes"),
+        ("max_prepared_hours", limits.max_prepared_hours, "hours"),
         ("coordination_heartbeat_seconds", limits.coordination_heartbeat_seconds, "seconds"),
     ]
 }

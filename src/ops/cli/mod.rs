@@ -12,6 +12,7 @@ mod completions;
 mod continuation;
 mod coordinate;
 mod coordinations;
+mod explain;
 mod failure;
 mod fork;
 mod graph;
@@ -21,10 +22,12 @@ mod inspect;
 mod json;
 mod lineage;
 mod log;
+mod prepare;
 mod probe;
 mod record;
 mod remote;
 mod request;
+mod run;
 mod runs;
 mod serve;
 mod table;
@@ -85,6 +88,8 @@ enum Verb {
     Check(check::Arguments),
     /// Say something and keep the exchange
     Capture(capture::Arguments),
+    /// Say something and keep nothing, or execute what was prepared
+    Run(run::Arguments),
     /// Go on from an exchange or a thread
     Continue(continuation::Arguments),
     /// Branch off: a new thread from an exchange or a point of a thread
@@ -97,6 +102,10 @@ enum Verb {
     Coordinate(coordinate::Arguments),
     /// Say something with local commands as tools, and print the final answer
     Chain(chain::Arguments),
+    /// Show the request that an exchange sent, or that a turn would send
+    Explain(explain::Arguments),
+    /// Resolve a turn, show it, and keep it for one execution
+    Prepare(prepare::Arguments),
     /// Show one exchange with everything known of it
     Inspect(inspect::Arguments),
     /// Show turns, one a line, or as a graph
@@ -201,12 +210,15 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Serve(arguments) => serve::run(arguments, &mut context).await,
             Verb::Check(arguments) => check::run(arguments, &mut context).await,
             Verb::Capture(arguments) => capture::run(arguments, &mut context).await,
+            Verb::Run(arguments) => run::run(arguments, &mut context).await,
             Verb::Continue(arguments) => continuation::run(arguments, &mut context).await,
             Verb::Fork(arguments) => fork::run(arguments, &mut context).await,
             Verb::Probe(arguments) => probe::run(arguments, &mut context).await,
             Verb::Record(arguments) => record::run(arguments, &mut context).await,
             Verb::Coordinate(arguments) => coordinate::run(arguments, &mut context).await,
             Verb::Chain(arguments) => chain::run(arguments, &mut context).await,
+            Verb::Explain(arguments) => explain::run(arguments, &mut context).await,
+            Verb::Prepare(arguments) => prepare::run(arguments, &mut context).await,
             Verb::Inspect(arguments) => inspect::run(arguments, &mut context).await,
             Verb::Log(arguments) => log::run(arguments, &mut context).await,
             Verb::Threads(arguments) => threads::run(arguments, &mut context).await,

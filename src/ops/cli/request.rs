@@ -47,6 +47,15 @@ pub(crate) struct RequestOptions {
     /// Offer no tools in this turn
     #[arg(long)]
     pub(crate) no_tools: bool,
+    /// Send only so many of the last turns
+    #[arg(long, value_name = "N", group = "view")]
+    pub(crate) history_turns: Option<u32>,
+    /// Send the history only from this exchange on
+    #[arg(long, value_name = "EXCHANGE", group = "view")]
+    pub(crate) history_from: Option<String>,
+    /// Send only as many of the last turns as fit so many tokens
+    #[arg(long, value_name = "N", group = "view")]
+    pub(crate) history_tokens: Option<u64>,
     /// Sampling temperature, 0 to 2
     #[arg(long, value_name = "NUMBER")]
     pub(crate) temperature: Option<f64>,
@@ -183,6 +192,7 @@ impl RequestOptions {
             contract: self.contract(terminal)?,
             repair: self.repair.map(|attempts| pb::Repair { attempts }),
             tools: self.offered_tools(terminal)?,
+            history_view: self.history_view(),
             labels: pairs(&self.labels, "--label")?.into_iter().collect(),
             on_disconnect: if self.finish { pb::OnDisconnect::Finish } else { pb::OnDisconnect::Unspecified }.into(),
             retry: run.retry,
@@ -224,6 +234,15 @@ impl RequestOptions {
             (None, None) => return Ok(None),
         };
         Ok(Some(pb::Contract { form: Some(form) }))
+    }
+
+    fn history_view(&self) -> Option<pb::HistoryView> {
+        use pb::history_view::View;
+        let turns = self.history_turns.map(|turns| View::LastTurns(pb::LastTurns { turns }));
+        let tokens = || self.history_tokens.map(|tokens| View::TokenBudget(pb::TokenBudget { tokens }));
+        let from = |exchange_id: String| View::FromExchange(pb::FromExchange { exchange_id });
+        let view = turns.or_else(tokens).or_else(|| self.history_from.clone().map(from))?;
+        Some(pb::HistoryView { view: Some(view) })
     }
 
     fn offered_tools(&self, terminal: &mut Terminal) -> Result<Option<pb::ToolList>, Failure> {

@@ -198,6 +198,7 @@ impl<'a> Check<'a> {
             Entry::Request(id) => Ok(Self::request(id, raw)),
             Entry::Coordination(id) => self.coordination(id, raw).await,
             Entry::Journal(id, first) => self.journal(id, *first, raw).await,
+            Entry::Prepared(id) => self.prepared(id, raw).await,
         }
     }
 }

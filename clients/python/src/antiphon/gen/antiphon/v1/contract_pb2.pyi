@@ -186,7 +186,8 @@ class Repair(_message.Message):
     ATTEMPTS_FIELD_NUMBER: _builtins.int
     attempts: _builtins.int
     """Required. How often at most, 0 for never; up to the server's `max_repair_attempts`. When all are used up, the last answer is the
-    result, with what is wrong in its validation. An operational error in one ends the run as any other does.
+    result, with what is wrong in its validation; so too when a correction does not fit the model. An operational error in one ends the
+    run as any other does.
     """
     def __init__(
         self,
