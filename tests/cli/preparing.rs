@@ -1,8 +1,8 @@
-//! Before a turn is run: explained, prepared and then run as shown.
+//! Before a turn is run: explained, prepared and then run as shown; and prompts rendered without any server.
 
 use serde_json::Value;
 
-use crate::program::Server;
+use crate::program::{Said, Server, binary};
 
 #[test]
 fn what_was_sent_and_what_would_be_is_explained() {
@@ -69,4 +69,41 @@ fn an_answer_with_a_form_comes_whole() {
         .map(|one| one["kind"].as_str().unwrap())
         .collect();
     assert_eq!(kinds, ["ATTEMPT_KIND_FIRST", "ATTEMPT_KIND_REPAIR"]);
+}
+
+const PROMPT: &str = "---\ndescription: Greets\nsession: 's-{{ name }}'\nvariables:\n  - { name: name }\n  - { name: tone, default: kind }\n---\nsystem:\nBe {{ tone }}.\nuser:\nI am {{ name }}.\n";
+
+/// Without a server: the messages that a prompt gives, and every mistake by its name.
+#[test]
+fn prompts_are_rendered_and_checked_offline() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(home.path().join("prompts")).unwrap();
+    let file = home.path().join("prompts").join("greet.prompt");
+    std::fs::write(&file, PROMPT).unwrap();
+    let config = "prompts_dir = 'prompts'\ndefault_profile = 'c'\n[profiles.c]\nbackend = 'c'\nmodel = 'm'\n[backends.c]\nkind = 'scripted'\n";
+    std::fs::write(home.path().join("antiphon.toml"), config).unwrap();
+    let say = |arguments: &[&str]| Said::of(binary(home.path()).args(arguments).output().unwrap());
+    let rendered = say(&["prompts", "render", "greet", "--var", "name=Ada"]);
+    assert_eq!(rendered.code, Some(0), "{rendered:?}");
+    assert!(rendered.out.contains("\nsystem\n  Be kind.\n\nuser\n  I am Ada.\n") && rendered.out.contains("s-Ada"));
+    let json = say(&["prompts", "render", "greet", "--vars-json", "{\"name\":\"Ada\",\"tone\":\"short\"}", "--json"]);
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json["messages"][0]["parts"][0]["text"]["text"], "Be short.");
+    assert_eq!(json["sessionId"], "s-Ada");
+    let wrong = say(&["prompts", "render", "greet", "--var", "nmae=Ada"]);
+    assert!(
+        wrong.code == Some(1) && wrong.err.contains("prompt.vars.nmae") && wrong.err.contains("prompt.vars.name"),
+        "{wrong:?}"
+    );
+    let unknown = say(&["prompts", "render", "gret", "--json"]);
+    let unknown: Value = serde_json::from_str(&unknown.err).unwrap();
+    assert_eq!(unknown["error"]["reason"], "PROMPT_UNKNOWN");
+    let checked = say(&["prompts", "check"]);
+    assert!(checked.code == Some(0) && checked.out.contains("name [tone]"), "{checked:?}");
+    std::fs::write(&file, PROMPT.replace("{{ tone }}", "{{ tune }}")).unwrap();
+    let mistaken = say(&["prompts", "check"]);
+    assert!(
+        mistaken.code == Some(1) && mistaken.err.contains("`tune`") && mistaken.err.contains("greet.prompt:9"),
+        "{mistaken:?}"
+    );
 }

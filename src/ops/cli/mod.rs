@@ -1,5 +1,5 @@
 //! The command line: what can be typed, and what each verb does with it. One file a verb. It must not know rules, nor how a server is put
-//! together: all verbs but `serve`, `check`, `completions` and an offline `verify` are clients like any other.
+//! together: all verbs but `serve`, `check`, `prompts`, `completions` and an offline `verify` are clients like any other.
 
 mod answer;
 mod bench;
@@ -24,6 +24,7 @@ mod lineage;
 mod log;
 mod prepare;
 mod probe;
+mod prompts;
 mod record;
 mod remote;
 mod request;
@@ -116,6 +117,8 @@ enum Verb {
     Runs(runs::Arguments),
     /// List, show, cancel and answer coordinations
     Coordinations(coordinations::Arguments),
+    /// Render configured prompts, or check them all, without a server
+    Prompts(prompts::Arguments),
     /// Show what is configured: prompts, profiles, backends, contracts
     Catalog(catalog::Arguments),
     /// Show what the server is and how it is
@@ -224,6 +227,7 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Threads(arguments) => threads::run(arguments, &mut context).await,
             Verb::Runs(arguments) => runs::run(arguments, &mut context).await,
             Verb::Coordinations(arguments) => coordinations::run(arguments, &mut context).await,
+            Verb::Prompts(arguments) => prompts::run(arguments, &mut context).await,
             Verb::Catalog(arguments) => catalog::run(arguments, &mut context).await,
             Verb::Info(arguments) => info::run(arguments, &mut context).await,
             Verb::Verify(arguments) => verify::run(arguments, &mut context).await,

@@ -254,7 +254,7 @@ impl RequestOptions {
 }
 
 /// The variables as one JSON object; empty text for none.
-fn variables(given: &[String]) -> Result<String, Failure> {
+pub(crate) fn variables(given: &[String]) -> Result<String, Failure> {
     if given.is_empty() {
         return Ok(String::new());
     }
