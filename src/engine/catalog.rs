@@ -66,6 +66,8 @@ pub struct ConfiguredContract {
     pub description: String,
     /// The contract.
     pub contract: Contract,
+    /// How often an answer without its form may be asked for again.
+    pub repair_attempts: Option<u32>,
 }
 
 /// What is configured.
@@ -79,6 +81,8 @@ pub struct Catalog {
     pub contracts: BTreeMap<String, ConfiguredContract>,
     /// The profile of calls that name none.
     pub default_profile: Option<String>,
+    /// How many repairs of one answer may be asked for at most.
+    pub max_repair_attempts: u32,
 }
 
 impl Catalog {
@@ -93,6 +97,7 @@ impl Catalog {
             profiles: profiles(config, &mut problems),
             contracts: contracts(config, base, &mut problems),
             default_profile: config.default_profile.clone(),
+            max_repair_attempts: config.max_repair_attempts(),
             ..Self::default()
         };
         if let Some(id) = &catalog.default_profile
@@ -132,6 +137,9 @@ impl Catalog {
                     wrong(format!("the input schema of tool `{}` is not usable: {problem}", tool.name), "");
                 }
             }
+            if let Some(what) = too_many(config, prompt.repair_attempts) {
+                wrong(format!("`repair.attempts` {what}"), MORE_REPAIRS);
+            }
             if self.prompts.contains_key(&prompt.id) {
                 wrong(
                     format!("another file has a prompt with the id `{}`", prompt.id),
@@ -141,6 +149,15 @@ impl Catalog {
             self.prompts.insert(prompt.id.clone(), prompt);
         }
     }
+}
+
+/// What is to be done where more repairs are configured than are made.
+const MORE_REPAIRS: &str = "take fewer, or raise `max_repair_attempts`";
+
+/// What is wrong with a number of repairs.
+fn too_many(config: &Config, attempts: Option<u32>) -> Option<String> {
+    let max = config.max_repair_attempts();
+    attempts.filter(|attempts| *attempts > max).map(|attempts| format!("is {attempts}; at most {max} are made"))
 }
 
 /// Whether there is a profile, be it one that could not be read.
@@ -196,8 +213,13 @@ fn profiles(config: &Config, problems: &mut Vec<ConfigProblem>) -> BTreeMap<Stri
             prices.check().map_err(|wrong| problems.extend(wrong.into_iter().map(of))).ok()
         });
         check_fallback(config, id, &profile.fallback, problems);
-        let (backend_id, model, fallback) = (profile.backend.clone(), profile.model.clone(), profile.fallback.clone());
-        profiles.insert(id.clone(), Profile { id: id.clone(), backend_id, model, parameters, fallback, prices });
+        let repair_attempts = profile.repair.map(|repair| repair.attempts);
+        if let Some(what) = too_many(config, repair_attempts) {
+            problems.push(ConfigProblem::new(format!("{at}.repair.attempts"), what, MORE_REPAIRS));
+        }
+        let (id, backend_id, model) = (id.clone(), profile.backend.clone(), profile.model.clone());
+        let fallback = profile.fallback.clone();
+        profiles.insert(id.clone(), Profile { id, backend_id, model, parameters, fallback, prices, repair_attempts });
     }
     profiles
 }
@@ -226,10 +248,10 @@ fn check_fallback(config: &Config, id: &str, fallback: &[String], problems: &mut
 fn contracts(config: &Config, base: &Path, problems: &mut Vec<ConfigProblem>) -> BTreeMap<String, ConfiguredContract> {
     let built_in = |(id, contract, description): (&str, Contract, &str)| {
         let (id, description) = (id.to_owned(), description.to_owned());
-        (id.clone(), ConfiguredContract { id, description, contract })
+        (id.clone(), ConfiguredContract { id, description, contract, repair_attempts: None })
     };
     let mut contracts: BTreeMap<String, ConfiguredContract> = BUILT_IN.into_iter().map(built_in).collect();
-    let mut add = |id: &str, at: &str, description: &str, text: String| {
+    let mut add = |id: &str, at: &str, entry: Option<&ContractConfig>, text: String| {
         let wrong = |what: String| Some(ConfigProblem::new(at, what, ""));
         if let Err(what) = check_id(id) {
             return wrong(what);
@@ -241,14 +263,18 @@ fn contracts(config: &Config, base: &Path, problems: &mut Vec<ConfigProblem>) ->
         if let Err(problem) = Schemas::default().check(&contract) {
             return wrong(format!("the schema is not usable: {problem}"));
         }
-        let description = if description.is_empty() { described(&contract) } else { description.to_owned() };
-        contracts.insert(id.to_owned(), ConfiguredContract { id: id.to_owned(), description, contract });
-        None
+        let repair_attempts = entry.and_then(|entry| entry.repair).map(|repair| repair.attempts);
+        let description = entry.map(|entry| entry.description.clone()).filter(|text| !text.is_empty());
+        let description = description.unwrap_or_else(|| described(&contract));
+        let id = id.to_owned();
+        contracts.insert(id.clone(), ConfiguredContract { id, description, contract, repair_attempts });
+        let what = too_many(config, repair_attempts)?;
+        Some(ConfigProblem::new(format!("{at}.repair.attempts"), what, MORE_REPAIRS))
     };
     for (id, entry) in &config.contracts {
         let at = format!("contracts.{id}");
         match schema_of(entry, base) {
-            Ok(text) => problems.extend(add(id, &at, &entry.description, text)),
+            Ok(text) => problems.extend(add(id, &at, Some(entry), text)),
             Err(_) if config.is_unread(&at) => {}
             Err(what) => problems.push(ConfigProblem::new(at, what, "")),
         }
@@ -257,7 +283,7 @@ fn contracts(config: &Config, base: &Path, problems: &mut Vec<ConfigProblem>) ->
         let at = path.display().to_string();
         let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(CONTRACT_ENDING));
         match (name, std::fs::read_to_string(&path)) {
-            (Some(id), Ok(text)) => problems.extend(add(id, &at, "", text)),
+            (Some(id), Ok(text)) => problems.extend(add(id, &at, None, text)),
             (_, Err(error)) => problems.push(ConfigProblem::new(at, error.to_string(), "")),
             (None, Ok(_)) => {}
         }

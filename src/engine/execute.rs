@@ -1,5 +1,5 @@
-//! One execution: the call, its retries and its answer, with an observation of every attempt. It must not know what came before the history
-//! or what becomes of the answer.
+//! One execution: the call, its retries, its answer and what corrects that, with an observation of every attempt. It must not know what
+//! came before the history or what becomes of the answer.
 
 use std::future::pending;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::answer::{Answer, answer};
 use super::backend::{Call, Delta, Failure, FailureKind, Outbound, Reply, Sink, Timeout};
 use super::resolve::Plan;
 use super::retry::{Standing, wait};
-use super::{Engine, Stand};
+use super::{Engine, Stand, overflow, repair};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::Hash;
 use crate::domain::message::Message;
@@ -23,11 +23,16 @@ use crate::domain::run::{AttemptKind, Observation};
 use crate::domain::settings::Warning;
 use crate::domain::usage::Usage;
 
+/// What an attempt says of a history of which a part was left out.
+const NARROWED: &str = "history_narrowed";
+
 /// What an execution needs besides its plan.
 #[derive(Debug, Default)]
 pub struct Execution {
-    /// Everything before the plan's messages; not needed with `outbound`.
+    /// Everything before the plan's messages; with `outbound` it is needed only where the answer may be repaired.
     pub history: Vec<Message>,
+    /// With `outbound`, how many messages it has before the plan's.
+    pub prior: usize,
     /// The call as it was encoded before, by [`Engine::outbound`] from the same plan.
     pub outbound: Option<Outbound>,
     /// Ask for the answer in pieces, and pass them on.
@@ -86,7 +91,9 @@ struct Attempts<'a> {
     engine: &'a Engine,
     stand: &'a Stand,
     plan: &'a Plan,
-    outbound: &'a Outbound,
+    outbound: Outbound,
+    /// How many messages it has.
+    messages: usize,
     request_hash: Hash,
     call: &'a Execution,
     /// When the total time is over.
@@ -115,8 +122,12 @@ impl Engine {
     /// When the backend is gone or its dialect cannot say it.
     pub fn outbound(&self, plan: &Plan, history: Vec<Message>, stream: bool) -> Result<Outbound, Fault> {
         let mut messages = history;
-        let stand = self.stand(&plan.backend_id)?;
         messages.extend_from_slice(&plan.messages);
+        self.encode(plan, messages, stream)
+    }
+
+    fn encode(&self, plan: &Plan, messages: Vec<Message>, stream: bool) -> Result<Outbound, Fault> {
+        let stand = self.stand(&plan.backend_id)?;
         let call = Call {
             model: plan.model.clone(),
             messages,
@@ -127,10 +138,15 @@ impl Engine {
             session_id: plan.session_id.clone(),
             stream,
         };
-        stand.backend.encode(&call).map_err(|failure| failure.fault(&plan.backend_id))
+        let mut outbound = stand.backend.encode(&call).map_err(|failure| failure.fault(&plan.backend_id))?;
+        if plan.narrowed {
+            outbound.adaptations.push(NARROWED.to_owned());
+        }
+        Ok(outbound)
     }
 
-    /// Makes the call, again where that is worth it, and checks the answer. Dropping the future closes the connection.
+    /// Makes the call, again where that is worth it, and checks the answer. One without its form is asked for again, as often as the plan
+    /// says, and the last one counts (S4-8, S4-10). Dropping the future closes the connection.
     pub async fn execute(&self, plan: &Plan, permit: &Permit, call: Execution, events: &mut dyn Events) -> Executed {
         let mut observations = Vec::new();
         let outcome = self.executed(plan, permit, call, events, &mut observations).await;
@@ -149,8 +165,10 @@ impl Engine {
             return Err(Fault::new(Reason::Internal, "the permit is for another backend than the plan"));
         }
         let stand = self.stand(&plan.backend_id)?;
+        let prior = if call.outbound.is_some() { call.prior } else { call.history.len() };
         let outbound = match call.outbound.take() {
             Some(outbound) => outbound,
+            None if plan.repair_attempts > 0 => self.outbound(plan, call.history.clone(), call.stream)?,
             None => self.outbound(plan, std::mem::take(&mut call.history), call.stream)?,
         };
         let mut attempts = Attempts {
@@ -158,23 +176,61 @@ impl Engine {
             stand,
             plan,
             request_hash: Hash::of(&outbound.body),
-            outbound: &outbound,
+            messages: prior.saturating_add(plan.messages.len()),
+            outbound,
             call: &call,
             until: Instant::now() + stand.limits.total_timeout(),
             observations: Vec::new(),
         };
-        let reply = attempts.call(AttemptKind::First, events).await;
+        let outcome = attempts.repaired(events).await;
         *observations = attempts.observations;
-        let reply = reply?;
-        // Correcting an answer that fails its contract would start here: a further call of another kind, then this again.
-        let usage = Usage::sum(observations.iter().map(|observation| &observation.usage));
-        let answer = answer(reply, usage, plan, &stand.description, &self.schemas, self.ids.as_ref());
+        let answer = outcome?;
         answer.warnings.iter().for_each(|warning| events.warning(warning));
         Ok(answer)
     }
 }
 
 impl Attempts<'_> {
+    /// The call, and once more for each answer that misses its form: with that answer and what is wrong with it after the call's own messages.
+    /// What was said before it is not said again, so that the last answer is corrected and not all of them.
+    async fn repaired(&mut self, events: &mut dyn Events) -> Result<Answer, Fault> {
+        let (engine, stand, plan) = (self.engine, self.stand, self.plan);
+        let mut kind = AttemptKind::First;
+        let mut repairs = 0;
+        let mut last: Option<Answer> = None;
+        loop {
+            let reply = match (self.call(kind, events).await, last) {
+                (Ok(reply), _) => reply,
+                // A correction that does not fit the model any more is as if there were no attempts left: it never will.
+                (Err(fault), Some(answer)) if fault.reason == Reason::ContextOverflow => {
+                    return Ok(Answer { usage: self.usage(), ..answer });
+                }
+                (Err(fault), _) => return Err(fault),
+            };
+            let usage = self.usage();
+            let answer = answer(reply, usage, plan, &stand.description, &engine.schemas, engine.ids.as_ref());
+            // Without time for it, it is as if there were no attempts left: the answer is whole all the same.
+            if repairs == plan.repair_attempts || !repair::helps(&answer) || self.left().is_zero() {
+                return Ok(answer);
+            }
+            repairs += 1;
+            kind = AttemptKind::Repair;
+            tracing::debug!(backend_id = %plan.backend_id, repairs, "call.repair");
+            let mut messages = self.call.history.clone();
+            messages.extend_from_slice(&plan.messages);
+            messages.extend(repair::correction(&answer.assistant, &answer.validation));
+            self.messages = messages.len();
+            self.outbound = engine.encode(plan, messages, self.call.stream)?;
+            self.request_hash = Hash::of(&self.outbound.body);
+            last = Some(answer);
+        }
+    }
+
+    /// What all attempts consumed together.
+    fn usage(&self) -> Usage {
+        Usage::sum(self.observations.iter().map(|observation| &observation.usage))
+    }
+
     /// One call with its retries.
     async fn call(&mut self, kind: AttemptKind, events: &mut dyn Events) -> Result<Reply, Fault> {
         let mut jitter = self.engine.jitter();
@@ -243,7 +299,7 @@ impl Attempts<'_> {
         // An answer that is whole counts, even where the caller has just gone.
         let reply = tokio::select! {
             biased;
-            sent = timeout_at(self.until, self.stand.backend.send(self.outbound, credential, &mut relay)) => match sent {
+            sent = timeout_at(self.until, self.stand.backend.send(&self.outbound, credential, &mut relay)) => match sent {
                 Ok(Ok(reply)) => Ok(reply),
                 Ok(Err(failure)) => Err(Ended::Failed(Box::new(failure))),
                 Err(_) => Err(Ended::Failed(Box::new(self.out_of_time()))),
@@ -299,6 +355,9 @@ impl Attempts<'_> {
     fn fault(&self, ended: &Ended, made: u32, delivered: bool) -> Fault {
         let backend_id = &self.plan.backend_id;
         let fault = match ended {
+            Ended::Failed(failure) if failure.kind == FailureKind::ContextOverflow => {
+                overflow::counted(failure.fault(backend_id), self.messages, self.outbound.body.len())
+            }
             Ended::Failed(failure) => failure.fault(backend_id),
             Ended::Cancelled => {
                 Fault::new(Reason::RunCancelled, "the run was cancelled before there was a whole answer")

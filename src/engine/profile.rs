@@ -20,6 +20,8 @@ pub struct Profile {
     pub prices: Option<Prices>,
     /// The profiles that stand in for it, in order.
     pub fallback: Vec<String>,
+    /// How often an answer without its form may be asked for again.
+    pub repair_attempts: Option<u32>,
 }
 
 /// Parameters as they are configured, in profiles and in prompts.

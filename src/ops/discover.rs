@@ -256,7 +256,7 @@ fn add(
 
 fn profile(backend: &str, model: &str) -> ProfileConfig {
     let (backend, model) = (backend.to_owned(), model.to_owned());
-    ProfileConfig { backend, model, parameters: Default::default(), fallback: Vec::new(), prices: None }
+    ProfileConfig { backend, model, parameters: Default::default(), fallback: Vec::new(), prices: None, repair: None }
 }
 
 /// The models of a server; absent when it does not say.

@@ -56,7 +56,7 @@ pub fn engine(
     };
     let seed = u64::try_from(ids.uuid().as_u128() & u128::from(u64::MAX)).unwrap_or_default();
     let engine = Engine::new(catalog, backends, Arc::clone(clock), Arc::clone(ids), seed)?;
-    Ok(Engineered { engine, notes })
+    Ok(Engineered { engine: engine.configured(&config.engine.backends), notes })
 }
 
 /// What a backend takes from around it.
@@ -146,11 +146,16 @@ fn named<K: AsRef<str>>(id: &str, problems: Vec<(K, String)>) -> Vec<ConfigProbl
 }
 
 /// The limits in force: name in the configuration, value, unit.
-pub(super) fn limits(server: &ServerConfig, limits: &Limits) -> Vec<(&'static str, u64, &'static str)> {
+pub(super) fn limits(
+    server: &ServerConfig,
+    limits: &Limits,
+    max_repair_attempts: u32,
+) -> Vec<(&'static str, u64, &'static str)> {
     let size = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
     vec![
         ("max_message_bytes", size(server.max_message_bytes), "bytes"),
         ("max_streams_per_connection", server.max_streams_per_connection.into(), "count"),
+        ("max_repair_attempts", max_repair_attempts.into(), "count"),
         ("max_history_exchanges", limits.max_history_exchanges, "count"),
         ("max_history_bytes", size(limits.max_history_bytes), "bytes"),
         ("max_runs", size(limits.max_runs), "count"),
@@ -160,6 +165,8 @@ pub(super) fn limits(server: &ServerConfig, limits: &Limits) -> Vec<(&'static st
         ("max_queued_per_thread", size(limits.max_queued_per_thread), "count"),
         ("max_coordination_streams", size(limits.max_coordination_streams), "count"),
         ("coordination_expiry_hours", limits.coordination_expiry_hours, "hours"),
+        ("prepared_expiry_minutes", limits.prepared_expiry_minutes, "minutes"),
+        ("max_prepared_hours", limits.max_prepared_hours, "hours"),
         ("coordination_heartbeat_seconds", limits.coordination_heartbeat_seconds, "seconds"),
         ("coordination_patience_seconds", limits.coordination_patience_seconds, "seconds"),
     ]

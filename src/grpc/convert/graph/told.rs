@@ -24,7 +24,7 @@ pub fn node_to_pb(node: Node) -> pb::ExchangeNode {
         origin: exchange::origin_to_pb(one.origin).into(),
         run_state: node.run_state.map_or(pb::RunState::Unspecified, run::state_to_pb).into(),
         stop_reason: run::stop_reason_to_pb(one.stop_reason).into(),
-        validation: contract::validation_to_pb(one.validation).status,
+        validation: contract::validation_to_pb(one.validation, "").status,
         responder: Some(exchange::responder_to_pb(one.responder)),
         usage: Some(usage::to_pb(one.usage)),
         offered_tool_set_id: id::text(one.offered),

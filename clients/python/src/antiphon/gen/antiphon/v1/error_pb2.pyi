@@ -123,7 +123,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_PROVIDER_TIMEOUT: _ErrorReason.ValueType  # 43
     """DEADLINE_EXCEEDED: the provider was silent for too long. Metadata: `backend_id`, `timeout`, which is connect, first_byte, idle or total."""
     ERROR_REASON_CONTEXT_OVERFLOW: _ErrorReason.ValueType  # 44
-    """FAILED_PRECONDITION: the history does not fit the model. Metadata: `backend_id`, and the counts that the provider gave."""
+    """FAILED_PRECONDITION: the history does not fit the model. Metadata: `backend_id`, `messages` and `request_bytes` that were sent, and
+    `provider_max_tokens` and `provider_tokens` where the provider said them. A `history_view` sends less.
+    """
     ERROR_REASON_DEADLINE: _ErrorReason.ValueType  # 45
     """DEADLINE_EXCEEDED: the caller's deadline passed first. Metadata: `run_id` where one was claimed."""
     ERROR_REASON_STORE_READ_ONLY: _ErrorReason.ValueType  # 46
@@ -266,7 +268,9 @@ ERROR_REASON_PROVIDER_BAD_ANSWER: ErrorReason.ValueType  # 42
 ERROR_REASON_PROVIDER_TIMEOUT: ErrorReason.ValueType  # 43
 """DEADLINE_EXCEEDED: the provider was silent for too long. Metadata: `backend_id`, `timeout`, which is connect, first_byte, idle or total."""
 ERROR_REASON_CONTEXT_OVERFLOW: ErrorReason.ValueType  # 44
-"""FAILED_PRECONDITION: the history does not fit the model. Metadata: `backend_id`, and the counts that the provider gave."""
+"""FAILED_PRECONDITION: the history does not fit the model. Metadata: `backend_id`, `messages` and `request_bytes` that were sent, and
+`provider_max_tokens` and `provider_tokens` where the provider said them. A `history_view` sends less.
+"""
 ERROR_REASON_DEADLINE: ErrorReason.ValueType  # 45
 """DEADLINE_EXCEEDED: the caller's deadline passed first. Metadata: `run_id` where one was claimed."""
 ERROR_REASON_STORE_READ_ONLY: ErrorReason.ValueType  # 46
