@@ -38,11 +38,13 @@ type coordinator struct {
 	memory    *memory
 	functions map[string]*Tool
 
-	wire         *wire
-	batch        *pb.ToolsNeeded
-	sequence     uint64
-	started      *pb.CoordinationStarted
-	told         []Warning
+	wire     *wire
+	batch    *pb.ToolsNeeded
+	sequence uint64
+	started  *pb.CoordinationStarted
+	told     []Warning
+	// Something was told of the call to the model that is at work.
+	toldDelta    bool
 	isEphemeral  bool
 	history      []*pb.Message
 	knownHistory bool
@@ -260,8 +262,16 @@ func (o *coordinator) hear(ctx context.Context, frame *pb.CoordinateResponse) (*
 		}
 	case *pb.CoordinateResponse_Rejected:
 		return nil, false, o.rejected(ctx, said.Rejected)
+	case *pb.CoordinateResponse_Attempt:
+		if anew(said.Attempt) && o.toldDelta {
+			o.hearDelta(ctx, Delta{Kind: "attempt"})
+		}
+		o.toldDelta = false
 	case *pb.CoordinateResponse_Delta:
-		o.hearDelta(ctx, said.Delta)
+		if delta, ok := deltaOf(said.Delta); ok {
+			o.toldDelta = true
+			o.hearDelta(ctx, delta)
+		}
 	case *pb.CoordinateResponse_Detached:
 		outcome, left := leftOf(said.Detached)
 		if outcome != nil && len(o.paused) == 0 {

@@ -92,9 +92,8 @@ func (o *coordinator) generated(ctx context.Context, needed *pb.GenerationNeeded
 	return failedFrame(id, err)
 }
 
-func (o *coordinator) hearDelta(ctx context.Context, raw *pb.Delta) {
-	delta, ok := deltaOf(raw)
-	if !ok || o.onDelta == nil || o.failed() != nil {
+func (o *coordinator) hearDelta(ctx context.Context, delta Delta) {
+	if o.onDelta == nil || o.failed() != nil {
 		return
 	}
 	if err := o.onDelta(ctx, delta); err != nil {

@@ -77,8 +77,15 @@ type Exchange struct {
 // Raw is the message behind it.
 func (e *Exchange) Raw() *pb.Exchange { return e.raw }
 
-// Decode reads the answer as JSON.
-func (e *Exchange) Decode(into any) error { return json.Unmarshal([]byte(e.Text), into) }
+// Decode reads the answer as JSON: the value that was found valid where the answer had to have a form, else its text.
+func (e *Exchange) Decode(into any) error { return decode(e.raw.GetValidation(), e.Text, into) }
+
+func decode(checked *pb.Validation, text string, into any) error {
+	if found := checked.GetValueJson(); found != "" {
+		text = found
+	}
+	return json.Unmarshal([]byte(text), into)
+}
 
 // Setting is a setting as it was used, such as "model", read as JSON; nil when there was none.
 func (e *Exchange) Setting(name string) any {
@@ -197,8 +204,8 @@ type Probe struct {
 // Raw is the message behind it.
 func (p *Probe) Raw() *pb.ProbeResponse { return p.raw }
 
-// Decode reads the answer as JSON.
-func (p *Probe) Decode(into any) error { return json.Unmarshal([]byte(p.Text), into) }
+// Decode reads the answer as JSON, as that of an exchange is.
+func (p *Probe) Decode(into any) error { return decode(p.raw.GetValidation(), p.Text, into) }
 
 func probeOf(raw *pb.ProbeResponse) *Probe {
 	return &Probe{
@@ -210,10 +217,16 @@ func probeOf(raw *pb.ProbeResponse) *Probe {
 
 // Delta is more of an answer on its way.
 type Delta struct {
-	// Kind is "text", "reasoning", "tool_call" or "refusal".
+	// Kind is "text", "reasoning", "tool_call" or "refusal"; or "attempt" where the answer begins anew, since what was told of it before
+	// was of a call that failed or whose answer missed its form.
 	Kind string
 	// Text is more of that; of a tool call, more of its arguments.
 	Text string
+}
+
+// anew tells whether a call to the model takes the place of one before it.
+func anew(raw *pb.AttemptStarted) bool {
+	return raw.GetKind() == pb.AttemptKind_ATTEMPT_KIND_RETRY || raw.GetKind() == pb.AttemptKind_ATTEMPT_KIND_REPAIR
 }
 
 // deltaOf reads one; false for a kind that this package does not know.

@@ -26,6 +26,11 @@ type Request struct {
 	Parameters Parameters
 	// Contract is what form the answer must have; the prompt's when absent.
 	Contract Contract
+	// Repair is how often at most the model is asked again where its answer misses the contract, zero for never; as configured when
+	// absent.
+	Repair *uint32
+	// History narrows the history that is sent; what is stored is the whole one in any case.
+	History HistoryView
 	// Tools are offered in this turn: nil offers what stands, an empty list, [NoTools], none.
 	Tools []*Tool
 	// StandingTools stand from this turn on; nil leaves them as they are.
@@ -48,6 +53,30 @@ type Request struct {
 
 // Text is a request with that text.
 func Text(text string) Request { return Request{Text: text} }
+
+// HistoryView is how much of a history is sent, in whole turns: one of the three, or all of it.
+type HistoryView struct {
+	// LastTurns is how many turns before this one.
+	LastTurns uint32
+	// FromExchange is the first exchange, with which a turn must begin.
+	FromExchange string
+	// TokenBudget is as many turns as fit, counted by the server's own estimate.
+	TokenBudget uint64
+}
+
+func (v HistoryView) toRaw() (*pb.HistoryView, error) {
+	switch v {
+	case HistoryView{}:
+		return nil, nil
+	case HistoryView{LastTurns: v.LastTurns}:
+		return &pb.HistoryView{View: &pb.HistoryView_LastTurns{LastTurns: &pb.LastTurns{Turns: v.LastTurns}}}, nil
+	case HistoryView{FromExchange: v.FromExchange}:
+		return &pb.HistoryView{View: &pb.HistoryView_FromExchange{FromExchange: &pb.FromExchange{ExchangeId: v.FromExchange}}}, nil
+	case HistoryView{TokenBudget: v.TokenBudget}:
+		return &pb.HistoryView{View: &pb.HistoryView_TokenBudget{TokenBudget: &pb.TokenBudget{Tokens: v.TokenBudget}}}, nil
+	}
+	return nil, invalid("history: a view is the last turns, from an exchange on, or a budget of tokens, one of them")
+}
 
 // Parameters of a call. A nil one is absent, which is not zero; see [Ptr].
 type Parameters struct {
@@ -114,11 +143,17 @@ func (r Request) toRaw() (*pb.ExecutionRequest, error) {
 		RunId: r.RunID, Text: r.Text, ProfileId: r.ProfileID, Model: r.Model, Parameters: r.Parameters.toRaw(),
 		Contract: r.Contract.raw, ToolChoice: toolChoice(r.ToolChoice), SessionId: r.SessionID, Labels: r.Labels, Retry: r.Retry,
 	}
+	if r.Repair != nil {
+		made.Repair = &pb.Repair{Attempts: *r.Repair}
+	}
 	messages := r.Messages
 	if r.System != "" {
 		messages = append([]Message{System(r.System)}, messages...)
 	}
 	var err error
+	if made.HistoryView, err = r.History.toRaw(); err != nil {
+		return nil, err
+	}
 	if made.Messages, err = rawMessages(messages); err != nil {
 		return nil, err
 	}

@@ -16,12 +16,14 @@ import (
 // answering is an answer of some kind on its way: the same call, made again where the connection broke, tells nothing twice.
 type answering[Result any] struct {
 	// open makes the call, and gives what reads its next event: a piece, the whole, or neither.
-	open   func(context.Context) (func() (*pb.Progress, *Result, error), error)
-	text   func(*Result) string
-	run    repeatable
-	tries  *tries
-	told   map[string]int
-	result *Result
+	open  func(context.Context) (func() (*pb.Progress, *Result, error), error)
+	text  func(*Result) string
+	run   repeatable
+	tries *tries
+	told  map[string]int
+	// The number of the call to the model that was told of last.
+	attempt uint32
+	result  *Result
 	// failed is what it ended with, once and for all.
 	failed error
 }
@@ -83,6 +85,16 @@ func (a *answering[Result]) once(ctx context.Context, yield func(Delta, error) b
 			a.result = whole
 			return false, nil
 		}
+		if started := progress.GetAttemptStarted(); started.GetNumber() > a.attempt {
+			a.attempt = started.GetNumber()
+			if anew(started) && len(a.told) > 0 {
+				clear(seen)
+				clear(a.told)
+				if !yield(Delta{Kind: "attempt"}, nil) {
+					return true, nil
+				}
+			}
+		}
 		if delta, ok := deltaOf(progress.GetDelta()); ok {
 			if delta = a.more(delta, seen); delta.Text != "" && !yield(delta, nil) {
 				return true, nil
@@ -116,7 +128,8 @@ func heard[Result any](ctx context.Context, a *answering[Result], hear OnDelta) 
 // Response is an answer on its way: range over Deltas for its pieces, ask Result for the whole, Cancel to end its run. One goroutine
 // reads it; any may cancel.
 //
-// The text pieces joined are the text of the result, whatever became of the connection meanwhile: the call is repeated under its run
+// The text pieces joined are the text of the result, whatever became of the connection meanwhile, those since the last "attempt" where
+// the model was asked again: the call is repeated under its run
 // id, which gives what is there or joins what is at work. Only a run that ended after its first piece came is not tried again.
 type Response struct {
 	client *Client

@@ -233,3 +233,34 @@ func TestAFormIsCheckedAndRead(t *testing.T) {
 	}
 	equal(t, must(client.Capture(t.Context(), antiphon.Request{Text: "well", Contract: contract}))(t).Validation, "invalid")
 }
+
+func TestAnAnswerThatMissedItsFormIsToldAnew(t *testing.T) {
+	client := dial(t, shared)
+	request := antiphon.Request{Text: "in its form", Contract: antiphon.JSON(), Repair: antiphon.Ptr(uint32(1))}
+	var read struct{ Good bool }
+	said, kinds := "", map[string]int{}
+	found := must(client.Capture(t.Context(), request, antiphon.WithDeltas(func(_ context.Context, delta antiphon.Delta) error {
+		if kinds[delta.Kind]++; delta.Kind == "attempt" {
+			said = ""
+		}
+		said += delta.Text
+		return nil
+	})))(t)
+	equal(t, []any{said, kinds["attempt"]}, []any{found.Text, 1})
+	if err := found.Decode(&read); err != nil || !read.Good {
+		t.Fatal(found.Text, err)
+	}
+}
+
+func TestAHistoryMayBeNarrowed(t *testing.T) {
+	client := dial(t, shared)
+	first := must(client.Capture(t.Context(), text("one")))(t)
+	second := must(client.Reply(t.Context(), first, text("two")))(t)
+	for _, view := range []antiphon.HistoryView{{LastTurns: 1}, {FromExchange: second.ExchangeID}, {TokenBudget: 1}} {
+		third := must(client.Reply(t.Context(), second, antiphon.Request{Text: "three", History: view}))(t)
+		equal(t, third.Turn, 3)
+		equal(t, third.Warnings[0].Code, "history_narrowed")
+	}
+	_, err := client.Reply(t.Context(), second, antiphon.Request{Text: "three", History: antiphon.HistoryView{LastTurns: 1, TokenBudget: 1}})
+	refused(t, err, codes.InvalidArgument, "")
+}
