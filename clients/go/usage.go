@@ -1,0 +1,44 @@
+package antiphon
+
+// What was consumed. Knows nothing of by what.
+
+import pb "antiphon/gen/antiphonv1"
+
+// Usage is the tokens of one model call with its retries and repairs, or of a run. What the provider did not say is nil, which
+// is not zero.
+type Usage struct {
+	// InputTokens are all that were read, cached ones included.
+	InputTokens *uint64
+	// OutputTokens are all that were written, reasoning included.
+	OutputTokens       *uint64
+	TotalTokens        *uint64
+	CachedInputTokens  *uint64
+	CacheWrittenTokens *uint64
+	ReasoningTokens    *uint64
+	// Completeness is "complete", "partial" where the figures are a lower bound, or "unknown".
+	Completeness string
+	// Reported says that it is the caller's word; the server did not see the call.
+	Reported bool
+}
+
+func usageOf(raw *pb.Usage) Usage {
+	if raw == nil {
+		return Usage{Completeness: "unknown"}
+	}
+	return Usage{
+		InputTokens: raw.InputTokens, OutputTokens: raw.OutputTokens, TotalTokens: raw.TotalTokens,
+		CachedInputTokens: raw.CachedInputTokens, CacheWrittenTokens: raw.CacheWrittenTokens, ReasoningTokens: raw.ReasoningTokens,
+		Completeness: word(raw.GetCompleteness()), Reported: raw.GetReported(),
+	}
+}
+
+// toRaw is how it goes out, with a call that the caller made.
+func (u *Usage) toRaw() *pb.Usage {
+	if u == nil {
+		return nil
+	}
+	return &pb.Usage{
+		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, TotalTokens: u.TotalTokens,
+		CachedInputTokens: u.CachedInputTokens, CacheWrittenTokens: u.CacheWrittenTokens, ReasoningTokens: u.ReasoningTokens,
+	}
+}
