@@ -3,7 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 
-import { AntiphonError, type Code, fromStatus, numberOf } from "./error.js";
+import { AntiphonError, type CodeName, fromStatus, numberOf } from "./error.js";
 import { Exchange, stopReason, type Warning } from "./exchange.js";
 import {
   type AnswerRejected,
@@ -105,7 +105,7 @@ export class Fail {
   constructor(
     readonly message: string,
     readonly facts: {
-      readonly code?: Code;
+      readonly code?: CodeName;
       readonly reason?: string;
       readonly metadata?: Readonly<Record<string, string>>;
       readonly detailsJson?: string;

@@ -1,7 +1,7 @@
 /** The one error of this package, and how it is read from what gRPC says. Knows nothing of what was called. */
 
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 
 import type { Exchange } from "./exchange.js";
 import type { ErrorStatus } from "./gen/antiphon/v1/error_pb.js";
@@ -27,7 +27,7 @@ const CODES = [
 ] as const;
 
 /** A status code by gRPC's name. */
-export type Code = (typeof CODES)[number];
+export type CodeName = (typeof CODES)[number];
 
 /** What an error says beside its code and message. */
 export interface ErrorFacts {
@@ -42,7 +42,7 @@ export interface ErrorFacts {
 /** A call was refused or failed, or a coordination ended FAILED or CANCELLED. */
 export class AntiphonError extends Error {
   override readonly name = "AntiphonError";
-  readonly code: Code;
+  readonly code: CodeName;
   /** A stable word such as `HEAD_MOVED`, from the list in `error.proto`, or the caller's own; empty when the transport failed. */
   readonly reason: string;
   /** The facts that a program needs, by the names that `error.proto` gives for the reason. */
@@ -55,7 +55,7 @@ export class AntiphonError extends Error {
   readonly undelivered: Exchange | undefined;
 
   /** `message` is for people and says what to do next. */
-  constructor(code: Code, message: string, facts: ErrorFacts = {}) {
+  constructor(code: CodeName, message: string, facts: ErrorFacts = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.code = code;
     this.reason = facts.reason ?? "";
@@ -84,12 +84,12 @@ export class AntiphonError extends Error {
 }
 
 /** A code by its number; UNKNOWN for one that is none. */
-export function codeOf(number: number): Code {
+export function codeOf(number: number): CodeName {
   return CODES[number] ?? "UNKNOWN";
 }
 
 /** The number of a code. */
-export function numberOf(code: Code): number {
+export function numberOf(code: CodeName): number {
   return CODES.indexOf(code);
 }
 
@@ -119,12 +119,13 @@ export function fromStatus(status: ErrorStatus | undefined): AntiphonError {
   return new AntiphonError(codeOf(status.code), status.message, { reason: status.reason, metadata: status.metadata });
 }
 
-// What the platform says of sockets and sessions has a word as its code; what a server says has none.
+// What a server says comes with headers or trailers. What the platform says of sockets and sessions has a word as its code, and a stream that went
+// down with its connection looks as if somebody had cancelled it.
 function isOfTheConnection(failed: ConnectError): boolean {
   for (let cause = failed.cause; cause instanceof Error; cause = cause.cause) {
     if ("code" in cause && typeof cause.code === "string") return true;
   }
-  return false;
+  return (failed.code === Code.Canceled || failed.code === Code.Aborted) && [...failed.metadata].length === 0;
 }
 
 function read(type: string, value: Uint8Array, facts: { -readonly [Name in keyof ErrorFacts]: ErrorFacts[Name] }): void {

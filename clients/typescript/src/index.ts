@@ -6,7 +6,7 @@ export type { CallSettings, ClientOptions } from "./calls.js";
 export { Client, type ForkSettings } from "./client.js";
 export { Conversation, type ConversationSettings } from "./conversation.js";
 export { type Action, Continue, type Decision, Fail, type Outcome, Stop, Suspend } from "./coordination.js";
-export { AntiphonError, type Code } from "./error.js";
+export { AntiphonError, type CodeName } from "./error.js";
 export { type Delta, Exchange, Probe, type Warning } from "./exchange.js";
 export type { Generated, Generation } from "./generation.js";
 export { parse, stringify } from "./json.js";

@@ -10,7 +10,7 @@ import {
   type Action,
   AntiphonError,
   Client,
-  type Code,
+  type CodeName,
   Continue,
   Coordination,
   type Decision,
@@ -314,7 +314,7 @@ class Player {
     if ("results" in said) return new Continue(results(said.results));
     if ("fail" in said) {
       const { message, code, reason, metadata } = said.fail;
-      return new Fail(message, { code: code as Code, reason, metadata });
+      return new Fail(message, { code: code as CodeName, reason, metadata });
     }
     if ("raise" in said) throw new Raised(said.raise);
     throw new Error(`there is no action ${inspect(said)}`);
