@@ -3,7 +3,7 @@
 import { clone, create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 
-import { Exchange } from "./exchange.js";
+import { type Delta, Exchange } from "./exchange.js";
 import { CoordinationStartSchema } from "./gen/antiphon/v1/coordination_pb.js";
 import { ExchangeSchema } from "./gen/antiphon/v1/exchange_pb.js";
 import { RunRequestSchema } from "./gen/antiphon/v1/exchange_service_pb.js";
@@ -78,10 +78,18 @@ export class Prompts extends Loops {
     }
     // Only a coordination tells an answer on its way of which nothing is kept.
     const take = new Take(undefined);
+    let told = "";
+    const hear = (delta: Delta): void | Promise<void> => {
+      if (delta.kind === "text") told += delta.text;
+      return onDelta(delta);
+    };
     const start = create(CoordinationStartSchema, { ephemeral: true, deltas: true, toolRoundLimit: 0 });
     start.from = create(CoordinationStartSchema, { from: { case: "initialRequest", value: { request: raw } } }).from;
     if (timeoutMs !== undefined) start.deadline = timestampFromDate(new Date(Date.now() + timeoutMs));
-    await this.finish("", this.coordinator("", { nextAction: take.decide, onDelta, signal }), start);
+    await this.finish("", this.coordinator("", { nextAction: take.decide, onDelta: hear, signal }), start);
+    // An answer that was quick may be there before all of its pieces are told.
+    const { text } = take.result("");
+    if (text.length > told.length && text.startsWith(told)) await onDelta({ kind: "text", text: text.slice(told.length) });
     const made = clone(ExchangeSchema, take.result("").raw);
     const said = made.messages.splice(0, before);
     return new Exchange(made, { captured: false, before: said, standing });

@@ -56,6 +56,10 @@ on = "user"
 tool_calls = [{ name = "weather", arguments_json = '{"city": 12345678901234567890123}' }]
 
 [[backends.script.rules]]
+on = "tool"
+text = "{last_tool}"
+
+[[backends.script.rules]]
 text = "{last_user}"
 `;
 
