@@ -166,7 +166,7 @@ impl App {
             }
             None => Start::at(None, Some(StartThread::Move(thread, head, token))),
         };
-        start.occupied = Some(occupied);
+        start.occupied = occupied;
         Ok(start)
     }
 
@@ -237,7 +237,7 @@ impl App {
             }
             (None, None) => return Err(empty_thread(&at.id)),
         };
-        start.occupied = Some(occupied);
+        start.occupied = occupied;
         Ok(start)
     }
 

@@ -204,6 +204,8 @@ pub(super) struct Asks<'a> {
     pub(super) on_busy: OnBusy,
     /// A thread that it has already, from a try before.
     pub(super) held: Option<Occupied>,
+    /// It only looks: nothing is taken, waited for or cancelled.
+    pub(super) looks: bool,
 }
 
 impl Asks<'_> {
@@ -213,7 +215,7 @@ impl Asks<'_> {
 }
 
 impl App {
-    /// Makes a thread busy with a run, which may have to wait for it as its caller chose.
+    /// Makes a thread busy with a run, which may have to wait for it as its caller chose. Absent for one that only looks.
     ///
     /// # Errors
     /// The thread is busy and the run does not wait, too many wait already, or the run was ended while it waited.
@@ -222,21 +224,25 @@ impl App {
         namespace: &Namespace,
         thread: &ThreadId,
         asks: &mut Asks<'_>,
-    ) -> Result<Occupied, Fault> {
+    ) -> Result<Option<Occupied>, Fault> {
+        if asks.looks {
+            return Ok(None);
+        }
         if let Some(held) = asks.held(thread) {
-            return Ok(held);
+            return Ok(Some(held));
         }
         let run = &asks.flight.run_id;
         let interrupts = match asks.on_busy {
             OnBusy::Reject | OnBusy::Fork => {
-                return self.threads.occupy(namespace, thread, run).map_err(|busy| thread_busy(thread, &busy));
+                let occupied = self.threads.occupy(namespace, thread, run);
+                return occupied.map(Some).map_err(|busy| thread_busy(thread, &busy));
             }
             OnBusy::Enqueue => false,
             OnBusy::Interrupt => true,
         };
         let max = self.limits.max_queued_per_thread;
         let (before, mut place) = match self.threads.join(namespace, thread, run, interrupts, max) {
-            Joined::At(occupied) => return Ok(occupied),
+            Joined::At(occupied) => return Ok(Some(occupied)),
             Joined::Behind { before, place } => (before, place),
             Joined::Full(busy) => return Err(line_full(thread, &busy)),
         };
@@ -246,7 +252,7 @@ impl App {
             }
         }
         let occupied = self.while_wanted(asks, place.turn()).await?;
-        occupied.map_err(|_| Fault::new(Reason::Internal, "a place in line was lost"))
+        occupied.map(Some).map_err(|_| Fault::new(Reason::Internal, "a place in line was lost"))
     }
 
     /// Waits for something on a run's behalf, unless it is ended meanwhile or the server takes no work any more.
@@ -271,6 +277,9 @@ impl App {
         let mut follows: Option<Follower> = None;
         loop {
             let (thread, head, token) = self.read_thread(namespace, &at.id).await?;
+            if asks.looks {
+                return Ok((thread, head, token));
+            }
             let Some(run) = self.clients_run(namespace, &head).await? else {
                 return Ok((thread, head, token));
             };
@@ -305,6 +314,9 @@ impl App {
         thread: &ThreadId,
         asks: &mut Asks<'_>,
     ) -> Option<Occupied> {
+        if asks.looks {
+            return None;
+        }
         asks.held(thread).or_else(|| self.threads.occupy(namespace, thread, &asks.flight.run_id).ok())
     }
 }

@@ -165,7 +165,7 @@ pub(super) fn check(drifts: &[Drift], policy: Policy) -> Result<(), Fault> {
 pub(super) fn policy(input: &Input) -> Policy {
     match input {
         Input::Request(asked) => asked.on_tool_drift,
-        Input::Results(_) => Policy::Warn,
+        Input::Results(_) | Input::Prepared(_) => Policy::Warn,
     }
 }
 

@@ -32,8 +32,7 @@ mod preparation;
 pub(super) use fleeting::Before;
 pub(super) use generation::{Call, Made, Waiting};
 
-use preparation::Prepared;
-pub(super) use preparation::pairing_refused;
+pub(super) use preparation::{Decided, pairing_refused};
 
 /// How often a claim is tried again when a thread without an expected head moved in between.
 const CLAIM_TRIES: usize = 8;
@@ -138,7 +137,7 @@ impl App {
     ) -> Result<Outcome, Fault> {
         let namespace = &caller.namespace;
         // A thread is kept from one try to the next: others that wait for it stay behind.
-        let mut asks = Asks { flight, on_busy: turn.base.on_busy(), held: None };
+        let mut asks = Asks { flight, on_busy: turn.base.on_busy(), held: None, looks: false };
         for _ in 0..CLAIM_TRIES {
             let opens = match self.look_up(namespace, &flight.run_id, &turn, calling).await? {
                 Stored::Outcome(outcome) if turn.companion.is_some() => {
@@ -154,27 +153,27 @@ impl App {
             {
                 return self.reopen(namespace, run.clone(), token).await;
             }
-            let prepared = self.prepare(caller, &turn, &mut asks, opens, calling).await?;
+            let decided = self.prepare(caller, &turn, &mut asks, opens, calling).await?;
             // Nothing is held for a call that the client makes.
-            let permit = if self.engine.is_clients(&prepared.plan)? {
+            let permit = if self.engine.is_clients(&decided.plan)? {
                 None
             } else {
                 tokio::select! {
-                    permit = self.engine.admit(&prepared.plan) => Some(permit?),
+                    permit = self.engine.admit(&decided.plan) => Some(permit?),
                     () = flight.cancel.cancelled() => return Err(flight.end(cancelled(&flight.run_id))),
                 }
             };
-            let Some(claimed) = self.claim(namespace, flight, &turn, &prepared).await? else {
-                asks.held = prepared.start.occupied;
+            let Some(claimed) = self.claim(namespace, flight, &turn, &decided).await? else {
+                asks.held = decided.start.occupied;
                 continue;
             };
             flight.claimed(claimed.run.sequence());
-            drift::tell(&prepared.drifts, &self.meters);
+            drift::tell(&decided.drifts, &self.meters);
             let teller = Teller { flight: flight.as_ref(), companion: turn.companion.as_deref() };
-            prepared.plan.warnings.iter().for_each(|warning| teller.tell(Event::Warning(warning.clone())));
+            decided.plan.warnings.iter().for_each(|warning| teller.tell(Event::Warning(warning.clone())));
             return match permit {
-                Some(permit) => self.execute(flight, caller, turn, prepared, claimed, permit).await,
-                None => self.hand_over(turn, prepared, claimed).await,
+                Some(permit) => self.execute(flight, caller, turn, decided, claimed, permit).await,
+                None => self.hand_over(turn, decided, claimed).await,
             };
         }
         let message =
@@ -232,16 +231,19 @@ impl App {
         namespace: &Namespace,
         flight: &Flight,
         turn: &Turn,
-        prepared: &Prepared,
+        decided: &Decided,
     ) -> Result<Option<Claimed>, Fault> {
         let now = self.clock.now();
-        let start = &prepared.start;
-        let run = claimed_run(&self.owner, now, flight, turn, prepared);
+        let start = &decided.start;
+        let run = claimed_run(&self.owner, now, flight, turn, decided);
         let mut changes = Changes::new();
-        let token = match &prepared.opens {
+        let token = match &decided.opens {
             Some((_, token)) => changes.replace_run(&run, token),
             None => changes.create_run(&run),
         };
+        if let Some((used, token)) = &decided.uses {
+            changes.replace_prepared(used, token);
+        }
         if let Some((given_up, token)) = &start.given_up {
             let failure = Some(cancelled(&given_up.id));
             changes.replace_run(&Run { failure, ..given_up.clone().moved_to(State::Cancelled, now) }, token);
@@ -282,16 +284,17 @@ impl App {
         flight: &Arc<Flight>,
         caller: &Caller,
         turn: Turn,
-        prepared: Prepared,
+        decided: Decided,
         claimed: Claimed,
         permit: Permit,
     ) -> Result<Outcome, Fault> {
         let namespace = &caller.namespace;
-        let Prepared { start, plan, outbound, history, calling, .. } = prepared;
+        let Decided { start, plan, outbound, history, prior, calling, .. } = decided;
         let prefix = history.len();
         let rendered = if turn.capture { Vec::new() } else { history.iter().chain(&plan.messages).cloned().collect() };
         let execution = Execution {
-            history: Vec::new(),
+            history,
+            prior,
             outbound: Some(outbound),
             stream: turn.stream,
             credential: caller.credential.clone(),
@@ -300,8 +303,7 @@ impl App {
             cancel: Some(flight.cancel.clone()),
         };
         let mut teller = Teller { flight: flight.as_ref(), companion: turn.companion.as_deref() };
-        let executed = self.engine.execute(&plan, &permit, execution, &mut teller).await;
-        drop(permit);
+        let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
         let Executed { observations, outcome } = executed;
         self.meters.called(&observations);
         let answer = match outcome {
@@ -453,16 +455,16 @@ impl<T: Send + Sync> Events for Teller<'_, T> {
     }
 }
 
-fn claimed_run(owner: &str, now: crate::domain::id::Moment, flight: &Flight, turn: &Turn, prepared: &Prepared) -> Run {
-    let parent = prepared.start.parent.as_ref().map(|parent| parent.exchange.id);
-    let thread_id = prepared.start.thread.as_ref().map(|thread| thread.thread().id.clone());
-    let run = match &prepared.opens {
+fn claimed_run(owner: &str, now: crate::domain::id::Moment, flight: &Flight, turn: &Turn, decided: &Decided) -> Run {
+    let parent = decided.start.parent.as_ref().map(|parent| parent.exchange.id);
+    let thread_id = decided.start.thread.as_ref().map(|thread| thread.thread().id.clone());
+    let run = match &decided.opens {
         Some((run, _)) => {
             let again = run.state.is_retryable();
             let run = run.clone().moved_to(State::Running, now);
             let run = Run { attempt: run.attempt.saturating_add(u32::from(again)), ..run };
             // A new attempt of the first step starts where its thread is now.
-            if prepared.calling.is_none() { Run { from: parent, thread_id, ..run } } else { run }
+            if decided.calling.is_none() { Run { from: parent, thread_id, ..run } } else { run }
         }
         None => Run {
             captured: turn.capture,
@@ -473,7 +475,7 @@ fn claimed_run(owner: &str, now: crate::domain::id::Moment, flight: &Flight, tur
         },
     };
     let mut steps = run.steps;
-    if let Some(calling) = prepared.calling {
+    if let Some(calling) = decided.calling {
         steps.retain(|step| step.calling != calling);
         steps.push(Step { calling, fingerprint: turn.fingerprint, exchange: None });
     }

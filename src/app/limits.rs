@@ -24,6 +24,10 @@ pub struct Limits {
     pub max_coordination_streams: usize,
     /// Hours after which a coordination that waits and that nothing is attached to is cancelled; 0 for never.
     pub coordination_expiry_hours: u64,
+    /// Minutes for which a prepared execution can be executed, when its caller says nothing.
+    pub prepared_expiry_minutes: u64,
+    /// Hours for which a prepared execution can be executed at most.
+    pub max_prepared_hours: u64,
     /// Seconds after which a stream of a coordination on which nothing happens is told that the server is there.
     pub coordination_heartbeat_seconds: u64,
     /// Seconds for which a turn of a coordination waits for a client that does not read its answer; then it goes on, and does not wait again
@@ -62,6 +66,8 @@ impl Default for Limits {
             max_coordination_streams: 20_000,
             // A person who answers comes back from a holiday.
             coordination_expiry_hours: 30 * 24,
+            prepared_expiry_minutes: 60,
+            max_prepared_hours: 7 * 24,
             // Proxies close what is silent for a minute.
             coordination_heartbeat_seconds: 20,
             // The turn keeps its place at the backend meanwhile.

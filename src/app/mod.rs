@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{CallId, ExchangeId, Moment, Namespace, RunId, ThreadId};
 use crate::domain::source::{Clock, Ids};
-use crate::engine::Engine;
+use crate::engine::{Engine, Plan};
 use crate::store::ledger::Ledger;
 use crate::store::{self, Health};
 
@@ -21,6 +21,7 @@ mod busy;
 pub mod coordination;
 pub mod drift;
 pub mod execution;
+pub mod explain;
 pub mod flight;
 mod followed;
 pub mod fork;
@@ -28,6 +29,7 @@ pub mod graph;
 pub mod inspect;
 pub mod limits;
 pub mod meters;
+pub mod prepared;
 pub mod probe;
 pub mod record;
 pub mod replay;
@@ -36,6 +38,7 @@ pub mod thread;
 pub mod tool;
 pub mod turn;
 pub mod verify;
+mod view;
 
 use flight::Flights;
 pub use limits::Limits;
@@ -221,6 +224,15 @@ pub fn store_fault(error: store::Error) -> Fault {
 /// An exchange could not be put where it belongs, which no caller can bring about.
 fn misplaced(id: ExchangeId) -> Fault {
     Fault::new(Reason::Internal, format!("exchange {id} has no place to go: run `antiphon verify`"))
+}
+
+/// A person's answer comes late, to a run that its caller must be able to name (S3-28).
+fn run_id_required(plan: &Plan) -> Result<(), Fault> {
+    let Some(tool) = plan.offer.offered.tools.iter().find(|tool| tool.requires_human) else {
+        return Ok(());
+    };
+    let message = format!("tool `{}` needs a person: give a `run_id`, so that the answer finds its run", tool.name);
+    Err(Fault::new(Reason::RunIdRequired, message).with("tool", &tool.name))
 }
 
 /// Names ids in an error's metadata.

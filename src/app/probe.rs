@@ -16,7 +16,7 @@ use super::execution::{Teller, cancelled, pairing_refused};
 use super::flight::{Event, Flight, Probing, Watcher};
 use super::fork::Point;
 use super::turn::{OnDisconnect, Uncaptured};
-use super::{App, Caller, drift, store_fault};
+use super::{App, Caller, drift, store_fault, view};
 
 /// What a probe asks.
 #[derive(Clone)]
@@ -80,7 +80,8 @@ impl App {
             return Err(Fault::field("request.messages", "must not end with an assistant message"));
         }
         plan.messages = paired.messages;
-        let history = self.history_of(&caller.namespace, &parent).await?;
+        let path = self.path_of(&caller.namespace, &parent).await?;
+        let history = view::apply(&mut plan, path)?;
         let flight = Flight::new(self.new_run_id(), Hash::of(b"probe"), OnDisconnect::Cancel, self.flights.interrupt());
         let watcher = flight.watch(false, caller.deadline);
         drift::tell(&drifts, &self.meters);
@@ -129,6 +130,7 @@ impl App {
         let prefix = history.len();
         let rendered = plan.messages.clone();
         let execution = Execution {
+            prior: 0,
             history,
             outbound: None,
             stream,
@@ -137,7 +139,9 @@ impl App {
             deadline: Some(flight.until()),
             cancel: Some(flight.cancel.clone()),
         };
-        let executed = self.engine.execute(&plan, &permit, execution, &mut Teller { flight, companion: None }).await;
+        let mut teller = Teller { flight, companion: None };
+        let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
+        self.meters.called(&executed.observations);
         let answer = executed.outcome.map_err(|fault| flight.end(fault))?;
         let mut warnings = plan.warnings;
         warnings.extend(answer.warnings);

@@ -215,7 +215,10 @@ impl App {
                 let message = format!("request id `{id}` is used by another call at this moment: repeat this one");
                 Err(Fault::new(Reason::RequestIdConflict, message).with("request_id", id))
             }
-            Lost::ThreadChanged(_) | Lost::CoordinationExists(_) | Lost::CoordinationChanged(_) => Ok(None),
+            Lost::ThreadChanged(_)
+            | Lost::CoordinationExists(_)
+            | Lost::CoordinationChanged(_)
+            | Lost::PreparedChanged(_) => Ok(None),
             Lost::ExchangeExists(id) | Lost::ParentMissing(id) => Err(super::misplaced(id)),
         }
     }

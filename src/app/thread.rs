@@ -285,6 +285,10 @@ impl App {
             Err(Lost::RunExists(id) | Lost::RunChanged(id)) => {
                 Err(Fault::new(Reason::Internal, format!("run `{id}` is in the way of a change of threads")))
             }
+            Err(Lost::PreparedChanged(id)) => Err(Fault::new(
+                Reason::Internal,
+                format!("prepared execution `{id}` is in the way of a change of threads"),
+            )),
             Err(Lost::CoordinationExists(id) | Lost::CoordinationChanged(id)) => {
                 Err(Fault::new(Reason::Internal, format!("coordination `{id}` is in the way of a change of threads")))
             }

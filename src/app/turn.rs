@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use crate::domain::coordination::Planned;
 use crate::domain::exchange::Exchange;
 use crate::domain::fault::Fault;
-use crate::domain::id::{ExchangeId, Hash, RunId, ThreadId};
+use crate::domain::id::{ExchangeId, Hash, PreparedId, RunId, ThreadId};
 use crate::domain::message::Message;
 pub use crate::domain::run::OnDisconnect;
 use crate::domain::run::{AttemptKind, Run, StopReason};
@@ -206,6 +206,17 @@ pub enum Input {
     Request(Box<Asked>),
     /// Results of pending calls: one tool message.
     Results(Message),
+    /// What was prepared.
+    Prepared(PreparedInput),
+}
+
+/// What was prepared, as a call names it.
+#[derive(Clone)]
+pub struct PreparedInput {
+    /// Its id.
+    pub id: PreparedId,
+    /// It must be one whose execution is captured.
+    pub captures: bool,
 }
 
 /// What came of a turn.

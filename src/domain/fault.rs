@@ -143,6 +143,12 @@ reasons! {
     AnswerStale = "ANSWER_STALE",
     /// The message is out of order in a coordination's stream.
     OutOfOrder = "OUT_OF_ORDER",
+    /// A prepared execution was used already.
+    PreparedUsed = "PREPARED_USED",
+    /// A prepared execution can no longer be executed as it was shown.
+    PreparedStale = "PREPARED_STALE",
+    /// No such prepared execution in this namespace.
+    PreparedNotFound = "PREPARED_NOT_FOUND",
     /// A tool's schema changed within a lineage and the caller asked for a refusal.
     ToolSchemaDrift = "TOOL_SCHEMA_DRIFT",
 }

@@ -131,6 +131,28 @@ name! {
     CoordinationId
 }
 
+name! {
+    /// A prepared execution. Always ours: a UUID whose time is when it ends, so that ids are in the order in which they expire.
+    PreparedId
+}
+
+impl PreparedId {
+    /// The id of one that can be executed until a moment.
+    pub fn ending(moment: Moment, id: Uuid) -> Self {
+        let mut bytes = *id.as_bytes();
+        let [_, _, time @ ..] = moment.0.to_be_bytes();
+        for (byte, of_time) in bytes.iter_mut().zip(time) {
+            *byte = of_time;
+        }
+        Self(Uuid::from_bytes(bytes).as_hyphenated().to_string())
+    }
+
+    /// What the ids of those that end at a moment begin with; the ids of those that end before it are less.
+    pub fn beginning(moment: Moment) -> String {
+        Self::ending(moment, Uuid::nil()).0.chars().take(13).collect()
+    }
+}
+
 /// One tool call, unique within a namespace. Always ours; the provider's own id is kept beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct CallId(String);

@@ -71,7 +71,8 @@ impl Part {
         Self { kind, cache_marker: None, provider_data: None }
     }
 
-    fn content_bytes(&self) -> usize {
+    /// How many bytes of content it has.
+    pub fn content_bytes(&self) -> usize {
         let media = |media: &Media| match media {
             Media::Inline(_, bytes) => bytes.len(),
             Media::Link(url, _) => url.len(),

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::config::{Config, ConfigProblem, ContractConfig, check_id};
+use super::backend::wire::{Dialect, Remote, Unopened};
+use super::backend::{anthropic, client, gemini, ollama, openai, responses};
+use super::config::{BackendConfig, Config, ConfigProblem, ContractConfig, check_id};
 use super::contract::{Schemas, parse_schema};
+use super::fallback;
 use super::nearest::hint;
 use super::profile::Profile;
 pub use super::prompt::{Kind, Prompt, Variable};
@@ -12,13 +15,47 @@ use crate::domain::settings::Contract;
 
 /// What a contract's file ends with.
 const CONTRACT_ENDING: &str = ".json";
-/// The kinds of backends that this version has.
-pub const BACKEND_KINDS: [&str; 3] = ["client", "openai", "scripted"];
-/// The kinds that are named by the design and not there yet.
-const LATER_KINDS: [&str; 4] = ["openai_responses", "anthropic", "gemini", "ollama"];
+/// Kinds of backends that speak to no provider.
+const WIRELESS_KINDS: [&str; 2] = [client::KIND, "scripted"];
+/// The dialects in which providers are spoken to. A new one is a line here.
+pub const DIALECTS: &[SpokenKind] = &[
+    spoken::<anthropic::Messages>(),
+    spoken::<gemini::Generate>(),
+    spoken::<ollama::Native>(),
+    spoken::<openai::Chat>(),
+    spoken::<responses::Responses>(),
+];
 /// Contracts that are always there.
 const BUILT_IN: [(&str, Contract, &str); 2] =
     [("text", Contract::Text, "Any text"), ("json", Contract::Json, "Any JSON value")];
+
+/// A kind of backends that speak to providers.
+pub struct SpokenKind {
+    /// Its word in the configuration.
+    pub kind: &'static str,
+    /// Reads the settings of a backend of this kind, by its id, as far as they can be read; with every mistake in them.
+    pub read: fn(&BackendConfig, &str) -> AsFarAsRead,
+}
+
+/// A backend that waits for its key, where its settings could be read at all, and every mistake in them.
+pub type AsFarAsRead = (Option<Box<dyn Unopened>>, Vec<ConfigProblem>);
+
+const fn spoken<D: Dialect>() -> SpokenKind {
+    SpokenKind {
+        kind: D::KIND,
+        read: |config, id| {
+            let (settings, problems) = config.read_settings(id);
+            (settings.map(Remote::<D>::unopened), problems)
+        },
+    }
+}
+
+/// The kinds of backends that this version has, in order.
+fn backend_kinds() -> Vec<&'static str> {
+    let mut kinds: Vec<_> = DIALECTS.iter().map(|dialect| dialect.kind).chain(WIRELESS_KINDS).collect();
+    kinds.sort_unstable();
+    kinds
+}
 
 /// A contract of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +66,8 @@ pub struct ConfiguredContract {
     pub description: String,
     /// The contract.
     pub contract: Contract,
+    /// How often an answer without its form may be asked for again.
+    pub repair_attempts: Option<u32>,
 }
 
 /// What is configured.
@@ -42,6 +81,8 @@ pub struct Catalog {
     pub contracts: BTreeMap<String, ConfiguredContract>,
     /// The profile of calls that name none.
     pub default_profile: Option<String>,
+    /// How many repairs of one answer may be asked for at most.
+    pub max_repair_attempts: u32,
 }
 
 impl Catalog {
@@ -56,6 +97,7 @@ impl Catalog {
             profiles: profiles(config, &mut problems),
             contracts: contracts(config, base, &mut problems),
             default_profile: config.default_profile.clone(),
+            max_repair_attempts: config.max_repair_attempts(),
             ..Self::default()
         };
         if let Some(id) = &catalog.default_profile
@@ -95,6 +137,9 @@ impl Catalog {
                     wrong(format!("the input schema of tool `{}` is not usable: {problem}", tool.name), "");
                 }
             }
+            if let Some(what) = too_many(config, prompt.repair_attempts) {
+                wrong(format!("`repair.attempts` {what}"), MORE_REPAIRS);
+            }
             if self.prompts.contains_key(&prompt.id) {
                 wrong(
                     format!("another file has a prompt with the id `{}`", prompt.id),
@@ -106,29 +151,29 @@ impl Catalog {
     }
 }
 
+/// What is to be done where more repairs are configured than are made.
+const MORE_REPAIRS: &str = "take fewer, or raise `max_repair_attempts`";
+
+/// What is wrong with a number of repairs.
+fn too_many(config: &Config, attempts: Option<u32>) -> Option<String> {
+    let max = config.max_repair_attempts();
+    attempts.filter(|attempts| *attempts > max).map(|attempts| format!("is {attempts}; at most {max} are made"))
+}
+
 /// Whether there is a profile, be it one that could not be read.
 fn has_profile(config: &Config, id: &str) -> bool {
     config.profiles.contains_key(id) || config.is_unread(&format!("profiles.{id}"))
 }
 
 fn check_backends(config: &Config, problems: &mut Vec<ConfigProblem>) {
+    let kinds = backend_kinds();
     for (id, backend) in &config.backends {
         let kind = backend.kind.as_str();
         let at = format!("backends.{id}");
-        if LATER_KINDS.contains(&kind) {
-            let remedy = format!("this version has {}", listed(BACKEND_KINDS));
-            problems.push(ConfigProblem::new(
-                format!("{at}.kind"),
-                format!("`{kind}` is not implemented by this version"),
-                remedy,
-            ));
-        } else if !BACKEND_KINDS.contains(&kind) && !kind.is_empty() {
-            let what = format!("there is no backend kind `{kind}`{}", hint(kind, BACKEND_KINDS));
-            problems.push(ConfigProblem::new(
-                format!("{at}.kind"),
-                what,
-                format!("known are {}", listed(BACKEND_KINDS)),
-            ));
+        if !kinds.contains(&kind) && !kind.is_empty() {
+            let what = format!("there is no backend kind `{kind}`{}", hint(kind, kinds.iter().copied()));
+            let remedy = format!("known are {}", listed(kinds.iter().copied()));
+            problems.push(ConfigProblem::new(format!("{at}.kind"), what, remedy));
         }
         for (key, what) in backend.limits.problems() {
             problems.push(ConfigProblem::new(format!("{at}.{key}"), what, ""));
@@ -163,19 +208,50 @@ fn profiles(config: &Config, problems: &mut Vec<ConfigProblem>) -> BTreeMap<Stri
             problems.extend(wrong.into_iter().map(of));
             Default::default()
         });
-        let (backend_id, model) = (profile.backend.clone(), profile.model.clone());
-        profiles.insert(id.clone(), Profile { id: id.clone(), backend_id, model, parameters });
+        let prices = profile.prices.as_ref().and_then(|prices| {
+            let of = |(key, what)| ConfigProblem::new(format!("{at}.prices.{key}"), what, "");
+            prices.check().map_err(|wrong| problems.extend(wrong.into_iter().map(of))).ok()
+        });
+        check_fallback(config, id, &profile.fallback, problems);
+        let repair_attempts = profile.repair.map(|repair| repair.attempts);
+        if let Some(what) = too_many(config, repair_attempts) {
+            problems.push(ConfigProblem::new(format!("{at}.repair.attempts"), what, MORE_REPAIRS));
+        }
+        let (id, backend_id, model) = (id.clone(), profile.backend.clone(), profile.model.clone());
+        let fallback = profile.fallback.clone();
+        profiles.insert(id.clone(), Profile { id, backend_id, model, parameters, fallback, prices, repair_attempts });
     }
     profiles
+}
+
+fn check_fallback(config: &Config, id: &str, fallback: &[String], problems: &mut Vec<ConfigProblem>) {
+    let at = format!("profiles.{id}.fallback");
+    let mut wrong = |what: String, remedy: &str| problems.push(ConfigProblem::new(&at, what, remedy));
+    if fallback.len() > fallback::MAX {
+        wrong(format!("has {} profiles, the limit is {}", fallback.len(), fallback::MAX), "");
+    }
+    for (index, other) in fallback.iter().enumerate() {
+        let backend = config.profiles.get(other).and_then(|profile| config.backends.get(&profile.backend));
+        if other == id {
+            wrong("names the profile itself".to_owned(), "take it out");
+        } else if fallback.iter().take(index).any(|before| before == other) {
+            wrong(format!("names `{other}` twice"), "");
+        } else if !has_profile(config, other) {
+            let known = config.profiles.keys().map(String::as_str);
+            wrong(format!("there is no profile `{other}`{}", hint(other, known)), "");
+        } else if backend.is_some_and(|backend| backend.kind == client::KIND) {
+            wrong(format!("`{other}` has a backend of the kind `client`, whose calls the client makes"), "take it out");
+        }
+    }
 }
 
 fn contracts(config: &Config, base: &Path, problems: &mut Vec<ConfigProblem>) -> BTreeMap<String, ConfiguredContract> {
     let built_in = |(id, contract, description): (&str, Contract, &str)| {
         let (id, description) = (id.to_owned(), description.to_owned());
-        (id.clone(), ConfiguredContract { id, description, contract })
+        (id.clone(), ConfiguredContract { id, description, contract, repair_attempts: None })
     };
     let mut contracts: BTreeMap<String, ConfiguredContract> = BUILT_IN.into_iter().map(built_in).collect();
-    let mut add = |id: &str, at: &str, description: &str, text: String| {
+    let mut add = |id: &str, at: &str, entry: Option<&ContractConfig>, text: String| {
         let wrong = |what: String| Some(ConfigProblem::new(at, what, ""));
         if let Err(what) = check_id(id) {
             return wrong(what);
@@ -187,14 +263,18 @@ fn contracts(config: &Config, base: &Path, problems: &mut Vec<ConfigProblem>) ->
         if let Err(problem) = Schemas::default().check(&contract) {
             return wrong(format!("the schema is not usable: {problem}"));
         }
-        let description = if description.is_empty() { described(&contract) } else { description.to_owned() };
-        contracts.insert(id.to_owned(), ConfiguredContract { id: id.to_owned(), description, contract });
-        None
+        let repair_attempts = entry.and_then(|entry| entry.repair).map(|repair| repair.attempts);
+        let description = entry.map(|entry| entry.description.clone()).filter(|text| !text.is_empty());
+        let description = description.unwrap_or_else(|| described(&contract));
+        let id = id.to_owned();
+        contracts.insert(id.clone(), ConfiguredContract { id, description, contract, repair_attempts });
+        let what = too_many(config, repair_attempts)?;
+        Some(ConfigProblem::new(format!("{at}.repair.attempts"), what, MORE_REPAIRS))
     };
     for (id, entry) in &config.contracts {
         let at = format!("contracts.{id}");
         match schema_of(entry, base) {
-            Ok(text) => problems.extend(add(id, &at, &entry.description, text)),
+            Ok(text) => problems.extend(add(id, &at, Some(entry), text)),
             Err(_) if config.is_unread(&at) => {}
             Err(what) => problems.push(ConfigProblem::new(at, what, "")),
         }
@@ -203,7 +283,7 @@ fn contracts(config: &Config, base: &Path, problems: &mut Vec<ConfigProblem>) ->
         let at = path.display().to_string();
         let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(CONTRACT_ENDING));
         match (name, std::fs::read_to_string(&path)) {
-            (Some(id), Ok(text)) => problems.extend(add(id, &at, "", text)),
+            (Some(id), Ok(text)) => problems.extend(add(id, &at, None, text)),
             (_, Err(error)) => problems.push(ConfigProblem::new(at, error.to_string(), "")),
             (None, Ok(_)) => {}
         }

@@ -13,7 +13,10 @@ use serde::de::DeserializeOwned;
 pub(crate) use self::read::explain;
 pub use self::read::{decode, unknown_key};
 use super::backend::Limits;
+use super::price::PricesConfig;
 use super::profile::ParametersConfig;
+use super::repair::{self, RepairConfig};
+use crate::domain::id::Hash;
 
 /// A mistake in the configuration, a prompt or a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +58,8 @@ pub struct Config {
     pub backends: BTreeMap<String, BackendConfig>,
     /// Contracts by id, besides those of the folder.
     pub contracts: BTreeMap<String, ContractConfig>,
+    /// How many repairs of one answer may be asked for at most; [`repair::MAX_ATTEMPTS`] when absent.
+    pub max_repair_attempts: Option<u32>,
     /// Keys that are there and could not be read, each of which is a mistake that was told.
     pub unread: BTreeSet<String>,
 }
@@ -72,6 +77,13 @@ pub struct ProfileConfig {
     /// Parameters of its calls.
     #[serde(default)]
     pub parameters: ParametersConfig,
+    /// What its calls cost, for estimates.
+    pub prices: Option<PricesConfig>,
+    /// The profiles that stand in for it when its backend cannot be called, in order.
+    #[serde(default)]
+    pub fallback: Vec<String>,
+    /// Repairs of answers that miss their form.
+    pub repair: Option<RepairConfig>,
 }
 
 /// A contract: a schema here, or in a file.
@@ -85,6 +97,8 @@ pub struct ContractConfig {
     pub schema: Option<String>,
     /// A file that holds it, relative to the configuration.
     pub schema_file: Option<PathBuf>,
+    /// Repairs of answers that miss it.
+    pub repair: Option<RepairConfig>,
 }
 
 /// A backend: its kind, its limits, and the settings that only its kind understands.
@@ -100,8 +114,8 @@ pub struct BackendConfig {
 
 impl Config {
     /// The keys at the top of the configuration that belong to the engine.
-    pub const KEYS: [&'static str; 6] =
-        ["default_profile", "prompts_dir", "contracts_dir", "profiles", "backends", "contracts"];
+    pub const KEYS: [&'static str; 7] =
+        ["default_profile", "prompts_dir", "contracts_dir", "max_repair_attempts", "profiles", "backends", "contracts"];
 
     /// Reads the engine's keys of a table; see [`Config::KEYS`].
     ///
@@ -121,6 +135,7 @@ impl Config {
                 "default_profile" => config.default_profile = one(&key, value, &mut problems),
                 "prompts_dir" => config.prompts_dir = one(&key, value, &mut problems),
                 "contracts_dir" => config.contracts_dir = one(&key, value, &mut problems),
+                "max_repair_attempts" => config.max_repair_attempts = one(&key, value, &mut problems),
                 "profiles" => config.profiles = entries(&key, value, ProfileConfig::read, &mut problems),
                 "contracts" => {
                     config.contracts = entries(&key, value, |at, value| decode(at, value, &[]), &mut problems)
@@ -131,6 +146,11 @@ impl Config {
         }
         config.unread = problems.iter().map(|problem| problem.at.clone()).collect();
         (config, problems)
+    }
+
+    /// How many repairs of one answer may be asked for at most.
+    pub fn max_repair_attempts(&self) -> u32 {
+        self.max_repair_attempts.unwrap_or(repair::MAX_ATTEMPTS)
     }
 
     /// Whether a key, or something in its table, is there and could not be read.
@@ -182,6 +202,12 @@ impl BackendConfig {
         let (limits, wrong) = decode(at, toml::Value::Table(limits), &[]);
         problems.extend(wrong);
         (Some(Self { kind, limits: limits.unwrap_or_default(), rest }), problems)
+    }
+
+    /// Of its kind and the settings of that. Its limits decide nothing about what is sent, and credentials are elsewhere: settings only name
+    /// where they are.
+    pub fn hash(&self) -> Hash {
+        Hash::of(format!("{}\n{}", self.kind, self.rest).as_bytes())
     }
 
     /// The settings of its kind, strictly: an unknown key is refused with the nearest known one.

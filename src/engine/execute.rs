@@ -1,5 +1,5 @@
-//! One execution: the call, its retries and its answer, with an observation of every attempt. It must not know what came before the history
-//! or what becomes of the answer.
+//! One execution: the call, its retries, its answer and what corrects that, with an observation of every attempt. It must not know what
+//! came before the history or what becomes of the answer.
 
 use std::future::pending;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::answer::{Answer, answer};
 use super::backend::{Call, Delta, Failure, FailureKind, Outbound, Reply, Sink, Timeout};
 use super::resolve::Plan;
 use super::retry::{Standing, wait};
-use super::{Engine, Stand};
+use super::{Engine, Stand, overflow, repair};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::Hash;
 use crate::domain::message::Message;
@@ -23,11 +23,16 @@ use crate::domain::run::{AttemptKind, Observation};
 use crate::domain::settings::Warning;
 use crate::domain::usage::Usage;
 
+/// What an attempt says of a history of which a part was left out.
+const NARROWED: &str = "history_narrowed";
+
 /// What an execution needs besides its plan.
 #[derive(Debug, Default)]
 pub struct Execution {
-    /// Everything before the plan's messages; not needed with `outbound`.
+    /// Everything before the plan's messages; with `outbound` it is needed only where the answer may be repaired.
     pub history: Vec<Message>,
+    /// With `outbound`, how many messages it has before the plan's.
+    pub prior: usize,
     /// The call as it was encoded before, by [`Engine::outbound`] from the same plan.
     pub outbound: Option<Outbound>,
     /// Ask for the answer in pieces, and pass them on.
@@ -86,7 +91,9 @@ struct Attempts<'a> {
     engine: &'a Engine,
     stand: &'a Stand,
     plan: &'a Plan,
-    outbound: &'a Outbound,
+    outbound: Outbound,
+    /// How many messages it has.
+    messages: usize,
     request_hash: Hash,
     call: &'a Execution,
     /// When the total time is over.
@@ -95,13 +102,18 @@ struct Attempts<'a> {
 }
 
 impl Engine {
-    /// Whether the plan's backend has what it needs to be called, `credential` being the caller's own.
+    /// Whether the plan's backend has what it needs to be called, `credential` being the caller's own, and is not left alone with nobody to
+    /// stand in for it.
     ///
     /// # Errors
-    /// CREDENTIAL_MISSING, or when the backend is gone.
+    /// CREDENTIAL_MISSING, PROVIDER_UNAVAILABLE while its circuit is open, or when the backend is gone.
     pub fn ready(&self, plan: &Plan, credential: Option<&SecretString>) -> Result<(), Fault> {
         let stand = self.stand(&plan.backend_id)?;
-        stand.backend.ready(credential).map_err(|failure| failure.fault(&plan.backend_id))
+        stand.backend.ready(credential).map_err(|failure| failure.fault(&plan.backend_id))?;
+        match stand.circuit.left() {
+            Some(left) if plan.fallbacks.is_empty() => Err(left_alone(&plan.backend_id, left)),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// The call that an execution makes, as its backend encodes it: everything before the plan's messages, then those. Pure.
@@ -110,8 +122,12 @@ impl Engine {
     /// When the backend is gone or its dialect cannot say it.
     pub fn outbound(&self, plan: &Plan, history: Vec<Message>, stream: bool) -> Result<Outbound, Fault> {
         let mut messages = history;
-        let stand = self.stand(&plan.backend_id)?;
         messages.extend_from_slice(&plan.messages);
+        self.encode(plan, messages, stream)
+    }
+
+    fn encode(&self, plan: &Plan, messages: Vec<Message>, stream: bool) -> Result<Outbound, Fault> {
+        let stand = self.stand(&plan.backend_id)?;
         let call = Call {
             model: plan.model.clone(),
             messages,
@@ -122,10 +138,15 @@ impl Engine {
             session_id: plan.session_id.clone(),
             stream,
         };
-        stand.backend.encode(&call).map_err(|failure| failure.fault(&plan.backend_id))
+        let mut outbound = stand.backend.encode(&call).map_err(|failure| failure.fault(&plan.backend_id))?;
+        if plan.narrowed {
+            outbound.adaptations.push(NARROWED.to_owned());
+        }
+        Ok(outbound)
     }
 
-    /// Makes the call, again where that is worth it, and checks the answer. Dropping the future closes the connection.
+    /// Makes the call, again where that is worth it, and checks the answer. One without its form is asked for again, as often as the plan
+    /// says, and the last one counts (S4-8, S4-10). Dropping the future closes the connection.
     pub async fn execute(&self, plan: &Plan, permit: &Permit, call: Execution, events: &mut dyn Events) -> Executed {
         let mut observations = Vec::new();
         let outcome = self.executed(plan, permit, call, events, &mut observations).await;
@@ -144,8 +165,10 @@ impl Engine {
             return Err(Fault::new(Reason::Internal, "the permit is for another backend than the plan"));
         }
         let stand = self.stand(&plan.backend_id)?;
+        let prior = if call.outbound.is_some() { call.prior } else { call.history.len() };
         let outbound = match call.outbound.take() {
             Some(outbound) => outbound,
+            None if plan.repair_attempts > 0 => self.outbound(plan, call.history.clone(), call.stream)?,
             None => self.outbound(plan, std::mem::take(&mut call.history), call.stream)?,
         };
         let mut attempts = Attempts {
@@ -153,40 +176,94 @@ impl Engine {
             stand,
             plan,
             request_hash: Hash::of(&outbound.body),
-            outbound: &outbound,
+            messages: prior.saturating_add(plan.messages.len()),
+            outbound,
             call: &call,
             until: Instant::now() + stand.limits.total_timeout(),
             observations: Vec::new(),
         };
-        let reply = attempts.call(AttemptKind::First, events).await;
+        let outcome = attempts.repaired(events).await;
         *observations = attempts.observations;
-        let reply = reply?;
-        // Correcting an answer that fails its contract would start here: a further call of another kind, then this again.
-        let usage = Usage::sum(observations.iter().map(|observation| &observation.usage));
-        let answer = answer(reply, usage, plan, &stand.description, &self.schemas, self.ids.as_ref());
+        let answer = outcome?;
         answer.warnings.iter().for_each(|warning| events.warning(warning));
         Ok(answer)
     }
 }
 
 impl Attempts<'_> {
+    /// The call, and once more for each answer that misses its form: with that answer and what is wrong with it after the call's own messages.
+    /// What was said before it is not said again, so that the last answer is corrected and not all of them.
+    async fn repaired(&mut self, events: &mut dyn Events) -> Result<Answer, Fault> {
+        let (engine, stand, plan) = (self.engine, self.stand, self.plan);
+        let mut kind = AttemptKind::First;
+        let mut repairs = 0;
+        let mut last: Option<Answer> = None;
+        loop {
+            let reply = match (self.call(kind, events).await, last) {
+                (Ok(reply), _) => reply,
+                // A correction that does not fit the model any more is as if there were no attempts left: it never will.
+                (Err(fault), Some(answer)) if fault.reason == Reason::ContextOverflow => {
+                    return Ok(Answer { usage: self.usage(), ..answer });
+                }
+                (Err(fault), _) => return Err(fault),
+            };
+            let usage = self.usage();
+            let answer = answer(reply, usage, plan, &stand.description, &engine.schemas, engine.ids.as_ref());
+            // Without time for it, it is as if there were no attempts left: the answer is whole all the same.
+            if repairs == plan.repair_attempts || !repair::helps(&answer) || self.left().is_zero() {
+                return Ok(answer);
+            }
+            repairs += 1;
+            kind = AttemptKind::Repair;
+            tracing::debug!(backend_id = %plan.backend_id, repairs, "call.repair");
+            let mut messages = self.call.history.clone();
+            messages.extend_from_slice(&plan.messages);
+            messages.extend(repair::correction(&answer.assistant, &answer.validation));
+            self.messages = messages.len();
+            self.outbound = engine.encode(plan, messages, self.call.stream)?;
+            self.request_hash = Hash::of(&self.outbound.body);
+            last = Some(answer);
+        }
+    }
+
+    /// What all attempts consumed together.
+    fn usage(&self) -> Usage {
+        Usage::sum(self.observations.iter().map(|observation| &observation.usage))
+    }
+
     /// One call with its retries.
     async fn call(&mut self, kind: AttemptKind, events: &mut dyn Events) -> Result<Reply, Fault> {
         let mut jitter = self.engine.jitter();
+        let circuit = &self.stand.circuit;
         let mut made = 0;
+        let mut before = None;
         loop {
+            let Some(pass) = circuit.pass() else {
+                let left = circuit.left().unwrap_or_default();
+                let alone = || left_alone(&self.plan.backend_id, left);
+                return Err(before.map_or_else(alone, |ended| self.fault(&ended, made, false)));
+            };
             made += 1;
             let kind = if made == 1 { kind } else { AttemptKind::Retry };
             let (reply, delivered) = self.attempt(kind, events).await;
             let ended = match reply {
-                Ok(reply) => return Ok(reply),
-                Err(ended) => ended,
+                Ok(reply) => {
+                    pass.answered();
+                    return Ok(reply);
+                }
+                Err(Ended::Failed(failure)) => {
+                    pass.failed(&failure.kind);
+                    Ended::Failed(failure)
+                }
+                Err(Ended::Cancelled) => Ended::Cancelled,
             };
             let Ended::Failed(failure) = &ended else {
                 return Err(self.fault(&ended, made, delivered));
             };
             let standing = Standing { made, delivered, left: self.left() };
-            let Some(pause) = wait(&self.stand.limits.retry, failure, standing, &mut jitter) else {
+            // What is left alone for longer than the wait would only be refused after it.
+            let is_worth = |pause: &Duration| circuit.left().is_none_or(|left| left <= *pause);
+            let Some(pause) = wait(&self.stand.limits.retry, failure, standing, &mut jitter).filter(is_worth) else {
                 return Err(self.fault(&ended, made, delivered));
             };
             tracing::debug!(
@@ -200,6 +277,7 @@ impl Attempts<'_> {
                 () = cancelled(self.call.cancel.as_ref()) => return Err(self.fault(&Ended::Cancelled, made, false)),
                 () = sleep_until(Instant::now() + pause) => {}
             }
+            before = Some(ended);
         }
     }
 
@@ -221,7 +299,7 @@ impl Attempts<'_> {
         // An answer that is whole counts, even where the caller has just gone.
         let reply = tokio::select! {
             biased;
-            sent = timeout_at(self.until, self.stand.backend.send(self.outbound, credential, &mut relay)) => match sent {
+            sent = timeout_at(self.until, self.stand.backend.send(&self.outbound, credential, &mut relay)) => match sent {
                 Ok(Ok(reply)) => Ok(reply),
                 Ok(Err(failure)) => Err(Ended::Failed(Box::new(failure))),
                 Err(_) => Err(Ended::Failed(Box::new(self.out_of_time()))),
@@ -277,6 +355,9 @@ impl Attempts<'_> {
     fn fault(&self, ended: &Ended, made: u32, delivered: bool) -> Fault {
         let backend_id = &self.plan.backend_id;
         let fault = match ended {
+            Ended::Failed(failure) if failure.kind == FailureKind::ContextOverflow => {
+                overflow::counted(failure.fault(backend_id), self.messages, self.outbound.body.len())
+            }
             Ended::Failed(failure) => failure.fault(backend_id),
             Ended::Cancelled => {
                 Fault::new(Reason::RunCancelled, "the run was cancelled before there was a whole answer")
@@ -286,6 +367,16 @@ impl Attempts<'_> {
         let fault = fault.with("attempts", made);
         if delivered { fault.with("partly_delivered", true) } else { fault }
     }
+}
+
+/// Why a backend is not called for a while.
+fn left_alone(backend_id: &str, left: Duration) -> Fault {
+    let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1);
+    let text = format!("backend `{backend_id}` failed again and again and is left alone for {left} ms more");
+    Fault::new(Reason::ProviderUnavailable, text)
+        .with("backend_id", backend_id)
+        .with("circuit", "open")
+        .retry_after(left)
 }
 
 async fn cancelled(token: Option<&CancellationToken>) {

@@ -8,6 +8,7 @@ use super::answer::{Answer, answer};
 use super::backend::{Failure, FailureKind, Reply, client};
 use super::resolve::Plan;
 use super::retry::{Standing, wait};
+use super::settings;
 use crate::domain::coordination::Planned;
 use crate::domain::fault::{Fault, Reason};
 
@@ -49,6 +50,7 @@ impl Engine {
             Fault::new(Reason::SchemaInvalid, format!("the run's contract is no longer usable: {problem}"))
         })?;
         Ok(Plan {
+            repair_attempts: settings::repair_attempts(&kept.settings),
             profile_id: kept.profile_id,
             backend_id: kept.backend_id,
             model: kept.model,
@@ -57,9 +59,13 @@ impl Engine {
             offer: kept.offer,
             tool_choice: kept.tool_choice,
             session_id: kept.session_id,
+            history_view: settings::history_view(&kept.settings),
+            narrowed: false,
             messages: kept.messages,
             settings: kept.settings,
             warnings: kept.warnings,
+            // A further step goes on with what the run began with.
+            fallbacks: Vec::new(),
             check,
         })
     }

@@ -1,17 +1,23 @@
 //! The tool shed: one execution, from what was asked to a whole answer. It resolves settings, renders prompts, admits, calls, retries and
 //! validates. It must not know threads, histories, storage or callers' connections.
 
+mod adaptation;
 mod admission;
 mod answer;
 pub mod backend;
 mod catalog;
+mod circuit;
 mod config;
 mod contract;
 mod execute;
+mod fallback;
 mod generation;
 mod nearest;
+mod overflow;
+mod price;
 mod profile;
 mod prompt;
+mod repair;
 mod resolve;
 mod retry;
 mod settings;
@@ -22,25 +28,31 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub use adaptation::explain as adaptations;
 pub use admission::Permit;
 pub use answer::Answer;
-pub use catalog::{BACKEND_KINDS, Catalog, ConfiguredContract, Kind, Prompt, Variable};
+pub use catalog::{AsFarAsRead, Catalog, ConfiguredContract, DIALECTS, Kind, Prompt, Variable};
 pub use config::{BackendConfig, Config, ConfigProblem, ContractConfig, ProfileConfig, decode, unknown_key};
 pub use contract::{SchemaProblem, json_in};
 pub use execute::{Events, Executed, Execution};
+pub use fallback::Fallback;
 pub use generation::{failure_kind, only_in_coordinate};
+pub use price::{Bill, Estimate, Prices, PricesConfig};
 pub use profile::{ParametersConfig, Profile};
 pub use prompt::Rendered;
+pub use repair::{MAX_ATTEMPTS, RepairConfig};
 pub use resolve::{Asked, Context, Plan, PromptInput};
-pub use settings::{name as setting, tool_choice};
+pub use settings::{history_view, name as setting, tool_choice};
 
 use self::admission::Gate;
 use self::backend::{Backend, Description, Limits};
+use self::circuit::Circuit;
 use self::contract::Schemas;
 use self::resolve::Resolver;
 use self::retry::Jitter;
 use crate::domain::coordination::Planned;
 use crate::domain::fault::{Fault, Reason};
+use crate::domain::id::Hash;
 use crate::domain::message::Message;
 use crate::domain::settings::EffectiveSetting;
 use crate::domain::source::{Clock, Ids};
@@ -64,6 +76,9 @@ struct Stand {
     description: Description,
     limits: Limits,
     gate: Arc<Gate>,
+    circuit: Circuit,
+    /// Of how it is configured; absent where nobody said so.
+    configuration: Option<Hash>,
 }
 
 /// A backend as the catalog shows it.
@@ -109,8 +124,9 @@ impl Engine {
         }
         let stand = |(id, (backend, limits)): (String, (Arc<dyn Backend>, Limits))| {
             let gate = Gate::new(&id, limits.capacity, limits.queue_limit);
+            let circuit = Circuit::new(&id, limits.circuit.clone());
             let description = backend.describe();
-            (id, Stand { backend, description, limits, gate })
+            (id, Stand { backend, description, limits, gate, circuit, configuration: None })
         };
         let stands: BTreeMap<String, Stand> = backends.into_iter().map(stand).collect();
         let descriptions = stands.iter().map(|(id, stand)| (id.clone(), stand.description.clone())).collect();
@@ -126,9 +142,31 @@ impl Engine {
         })
     }
 
+    /// With a hash of how each backend is configured, by which a change of it is known.
+    #[must_use]
+    pub fn configured(mut self, backends: &BTreeMap<String, BackendConfig>) -> Self {
+        for (id, stand) in &mut self.stands {
+            stand.configuration = backends.get(id).map(BackendConfig::hash);
+        }
+        self
+    }
+
+    /// Hash of how a backend is configured; absent where there is none.
+    pub fn configuration_of(&self, id: &str) -> Option<Hash> {
+        self.stands.get(id).and_then(|stand| stand.configuration)
+    }
+
     /// What is configured.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
+    }
+
+    /// The prices of a backend's model, by a profile that gives them.
+    pub fn prices(&self, backend_id: &str, model: &str) -> Option<&Prices> {
+        let mut profiles = self.catalog.profiles.values();
+        let of =
+            |profile: &&Profile| profile.backend_id == backend_id && profile.model == model && profile.prices.is_some();
+        profiles.find(of).and_then(|profile| profile.prices.as_ref())
     }
 
     /// Every backend with its load, by id.

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::price::Prices;
 use crate::domain::settings::Parameters;
 
 /// A backend, a model and parameters.
@@ -15,6 +16,12 @@ pub struct Profile {
     pub model: String,
     /// Parameters of its calls.
     pub parameters: Parameters,
+    /// What its calls cost.
+    pub prices: Option<Prices>,
+    /// The profiles that stand in for it, in order.
+    pub fallback: Vec<String>,
+    /// How often an answer without its form may be asked for again.
+    pub repair_attempts: Option<u32>,
 }
 
 /// Parameters as they are configured, in profiles and in prompts.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::backend::Description;
 use super::catalog::{Catalog, Prompt};
 use super::contract::{Check, Schemas};
+use super::fallback::{Fallback, fallbacks};
 use super::nearest::hint;
 use super::settings::{Written, merge, name};
 use crate::domain::drift;
@@ -16,6 +17,9 @@ use crate::domain::settings::{
     Contract, ContractChoice, EffectiveSetting, Parameters, Source, ThreadDefaults, ToolChoice, Warning,
 };
 use crate::domain::tool::{Offer, ToolSet, offer};
+use crate::domain::view::View;
+
+mod repairs;
 
 /// What a request asks for, besides the history. What is absent comes from the prompt, the thread, the profile or the configuration.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +36,8 @@ pub struct Asked {
     pub parameters: Parameters,
     /// What form the answer must have.
     pub contract: Option<ContractChoice>,
+    /// How often an answer without that form may be asked for again.
+    pub repair_attempts: Option<u32>,
     /// Tools for this turn only.
     pub tools: Option<ToolSet>,
     /// Tools that stand from this turn on.
@@ -42,6 +48,8 @@ pub struct Asked {
     pub on_tool_drift: drift::Policy,
     /// Groups calls at the provider.
     pub session_id: Option<String>,
+    /// Which part of the history is sent; all of it when absent.
+    pub history_view: Option<View>,
 }
 
 /// A configured prompt with its variables.
@@ -77,18 +85,26 @@ pub struct Plan {
     pub parameters: Parameters,
     /// What form the answer must have.
     pub contract: Contract,
+    /// How often an answer without that form may be asked for again.
+    pub repair_attempts: u32,
     /// The tools offered, and those that stand from now on.
     pub offer: Offer,
     /// How freely they may be called.
     pub tool_choice: ToolChoice,
     /// Groups calls at the provider.
     pub session_id: Option<String>,
+    /// Which part of the history is sent; all of it when absent.
+    pub history_view: Option<View>,
+    /// Some of the history is left out.
+    pub narrowed: bool,
     /// The prompt's rendered messages, then the appended ones.
     pub messages: Vec<Message>,
     /// Each setting with its source.
     pub settings: Vec<EffectiveSetting>,
     /// What the caller should know.
     pub warnings: Vec<Warning>,
+    /// The profiles that stand in when the call cannot be made, in order.
+    pub fallbacks: Vec<Fallback>,
     pub(super) check: Arc<Check>,
 }
 
@@ -97,6 +113,14 @@ pub(crate) struct Resolver<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) backends: &'a BTreeMap<String, Description>,
     pub(crate) schemas: &'a Schemas,
+}
+
+/// The form that an answer must have.
+struct FormOf {
+    contract: Contract,
+    check: Arc<Check>,
+    /// How often a configured contract has an answer asked for again.
+    repair: Option<u32>,
 }
 
 struct Chosen<T> {
@@ -129,8 +153,22 @@ impl Resolver<'_> {
         let layers =
             [(&asked.parameters, Source::Request), (of_prompt, Source::Prompt), (&profile.parameters, Source::Profile)];
         let parameters = merge(&layers, &mut written);
+        // A model that the caller named is that of no other profile.
+        let fallbacks = if model.source == Source::Profile {
+            let [asked, of_prompt, _] = layers;
+            fallbacks(self.catalog, profile, &[asked, of_prompt])
+        } else {
+            Vec::new()
+        };
 
-        let (contract, check) = self.contract(asked.contract, prompt, &mut written)?;
+        let FormOf { contract, check, repair } = self.contract(asked.contract, prompt, &mut written)?;
+        let layers = [
+            (asked.repair_attempts, Source::Request),
+            (prompt.and_then(|prompt| prompt.repair_attempts), Source::Prompt),
+            (profile.repair_attempts, Source::Profile),
+            (repair, Source::Default),
+        ];
+        let repair_attempts = self.repair(layers, &contract, &profile.backend_id, &mut written)?;
         let offer = self.tools(
             Tools { asked: asked.tools, standing: asked.standing_tools, inherited: context.inherited_tools },
             prompt,
@@ -152,6 +190,9 @@ impl Resolver<'_> {
         if let Some(id) = &session_id {
             written.text(name::SESSION, &id.value, id.source);
         }
+        if let Some(view) = asked.history_view {
+            written.view(view, Source::Request);
+        }
         let mut messages = rendered.messages;
         messages.extend(asked.messages);
         if messages.is_empty() {
@@ -163,12 +204,16 @@ impl Resolver<'_> {
             model: model.value,
             parameters,
             contract,
+            repair_attempts,
             offer,
             tool_choice,
             session_id: session_id.map(|id| id.value),
+            history_view: asked.history_view,
+            narrowed: false,
             messages,
             settings: written.finish(),
             warnings: Vec::new(),
+            fallbacks,
             check,
         })
     }
@@ -219,16 +264,16 @@ impl Resolver<'_> {
         asked: Option<ContractChoice>,
         prompt: Option<&Prompt>,
         written: &mut Written,
-    ) -> Result<(Contract, Arc<Check>), Fault> {
+    ) -> Result<FormOf, Fault> {
         let (choice, source) = match (asked, prompt.and_then(|prompt| prompt.contract_id.clone())) {
             (Some(choice), _) => (choice, Source::Request),
             (None, Some(id)) => (ContractChoice::Named(id), Source::Prompt),
             (None, None) => (ContractChoice::Inline(Contract::Text), Source::Default),
         };
-        let (contract, id) = match choice {
-            ContractChoice::Inline(contract) => (contract, None),
+        let (contract, id, repair) = match choice {
+            ContractChoice::Inline(contract) => (contract, None, None),
             ContractChoice::Named(id) => match self.catalog.contracts.get(&id) {
-                Some(configured) => (configured.contract.clone(), Some(id)),
+                Some(configured) => (configured.contract.clone(), Some(id), configured.repair_attempts),
                 None => {
                     let known = self.catalog.contracts.keys().map(String::as_str);
                     let text = format!("there is no contract `{id}`{}", hint(&id, known.clone()));
@@ -242,7 +287,7 @@ impl Resolver<'_> {
             schema_fault("the contract's schema", field, &problem)
         })?;
         written.contract(&contract, id.as_deref(), source);
-        Ok((contract, check))
+        Ok(FormOf { contract, check, repair })
     }
 
     fn tools(

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::domain::settings::{Contract, EffectiveSetting, Parameters, Source, ToolChoice};
 use crate::domain::tool::ToolSet;
+use crate::domain::view::View;
 
 /// The names of settings, the fields of a request that they come from.
 pub mod name {
@@ -26,6 +27,10 @@ pub mod name {
     pub const STANDING_TOOLS: &str = "standing_tools";
     /// What groups calls at the provider.
     pub const SESSION: &str = "session_id";
+    /// How often an answer may be asked for again to correct its form.
+    pub const REPAIR: &str = "repair.attempts";
+    /// Which part of the history is sent.
+    pub const VIEW: &str = "history_view";
     /// Before the name of each parameter.
     pub const PARAMETERS: &str = "parameters.";
 }
@@ -70,6 +75,15 @@ impl Written {
             ToolChoice::Named(tool) => json!({ "named": tool }),
         };
         self.json(name::TOOL_CHOICE, &value, source);
+    }
+
+    pub(crate) fn view(&mut self, view: View, source: Source) {
+        let value = match view {
+            View::LastTurns(turns) => json!({ "last_turns": { "turns": turns } }),
+            View::From(id) => json!({ "from_exchange": { "exchange_id": id.to_string() } }),
+            View::Tokens(tokens) => json!({ "token_budget": { "tokens": tokens } }),
+        };
+        self.json(name::VIEW, &value, source);
     }
 
     pub(crate) fn finish(self) -> Vec<EffectiveSetting> {
@@ -154,6 +168,26 @@ pub(crate) fn read(settings: &[EffectiveSetting]) -> Option<Kept> {
     })
 }
 
+/// How often an answer may be asked for again to correct its form, as it was written; 0 when it was not.
+pub(crate) fn repair_attempts(settings: &[EffectiveSetting]) -> u32 {
+    let setting = settings.iter().find(|setting| setting.name == name::REPAIR);
+    setting.and_then(|setting| serde_json::from_str(&setting.value_json).ok()).unwrap_or(0)
+}
+
+/// Which part of the history is sent, as it was written; absent when it was not.
+pub fn history_view(settings: &[EffectiveSetting]) -> Option<View> {
+    let setting = settings.iter().find(|setting| setting.name == name::VIEW)?;
+    let value: Value = serde_json::from_str(&setting.value_json).ok()?;
+    let number = |pointer: &str| value.pointer(pointer).and_then(Value::as_u64);
+    if let Some(turns) = number("/last_turns/turns") {
+        return u32::try_from(turns).ok().map(View::LastTurns);
+    }
+    if let Some(tokens) = number("/token_budget/tokens") {
+        return Some(View::Tokens(tokens));
+    }
+    value.pointer("/from_exchange/exchange_id")?.as_str()?.parse().ok().map(View::From)
+}
+
 /// How freely tools could be called, as it was written; absent when it was not.
 pub fn tool_choice(settings: &[EffectiveSetting]) -> Option<ToolChoice> {
     let setting = settings.iter().find(|setting| setting.name == name::TOOL_CHOICE)?;
@@ -207,6 +241,19 @@ mod tests {
                 ("parameters.seed".to_owned(), "7".to_owned(), Source::Profile),
             ]
         );
+    }
+
+    #[test]
+    fn views_and_repairs_read_back_the_same() {
+        let id = "018f0000-0000-7000-8000-000000000001".parse().unwrap();
+        for view in [View::LastTurns(3), View::From(id), View::Tokens(u64::MAX)] {
+            let mut written = Written::default();
+            written.view(view, Source::Request);
+            written.json(name::REPAIR, &Value::from(2), Source::Default);
+            let settings = written.finish();
+            assert_eq!((history_view(&settings), repair_attempts(&settings)), (Some(view), 2));
+        }
+        assert_eq!((history_view(&[]), repair_attempts(&[])), (None, 0));
     }
 
     #[test]

@@ -1,28 +1,61 @@
 //! From requests as they were read to what `app` is asked. It must not look anything up.
 
 use crate::app::fork::{At, Branch, Point};
+use crate::app::prepared::PreparedCall;
 use crate::app::probe::Probe;
 use crate::app::record::{Transcript, TranscriptStart, TranscriptThread};
 use crate::app::thread::{Repeatable, ThreadChange};
 use crate::app::turn::{Base, Facts, Input, ThreadRef, Turn, UncapturedPrefix};
-use crate::domain::id::Hash;
+use crate::domain::id::{Hash, Moment};
 
 use super::convert::execution::{Request, Results};
-use super::convert::{capture, continuation, fork, record, thread, thread_service};
+use super::convert::{capture, continuation, fork, prepare, record, thread, thread_service};
+
+/// What executes: a turn, or what was prepared.
+pub(super) enum Execution {
+    Turn(Box<Turn>),
+    Prepared(PreparedCall),
+}
+
+impl From<Turn> for Execution {
+    fn from(turn: Turn) -> Self {
+        Self::Turn(Box::new(turn))
+    }
+}
 
 /// A Run.
-pub(super) fn run(run: capture::Run, fingerprint: Hash) -> Turn {
-    of_request(run.request, fingerprint, Base::Root, run.capture, false)
+pub(super) fn run(run: capture::Run, fingerprint: Hash) -> Execution {
+    match run.execution {
+        capture::Execution::Request(request) => of_request(request, fingerprint, Base::Root, run.capture, false).into(),
+        capture::Execution::Prepared(id, run_id) => {
+            Execution::Prepared(PreparedCall { id, run_id, fingerprint, captures: false, stream: false })
+        }
+    }
 }
 
 /// A Capture.
-pub(super) fn capture(capture: capture::Capture, fingerprint: Hash, stream: bool) -> Turn {
+pub(super) fn capture(capture: capture::Capture, fingerprint: Hash, stream: bool) -> Execution {
     let base = match capture.thread {
         None => Base::Root,
         Some(thread::Target::Existing(point)) => Base::EmptyThread(thread_ref(point)),
         Some(thread::Target::New(new)) => Base::NewThread(new),
     };
-    of_request(capture.request, fingerprint, base, true, stream)
+    match capture.execution {
+        capture::Execution::Request(request) => of_request(request, fingerprint, base, true, stream).into(),
+        capture::Execution::Prepared(id, run_id) => {
+            Execution::Prepared(PreparedCall { id, run_id, fingerprint, captures: true, stream })
+        }
+    }
+}
+
+/// A Prepare. Its fingerprint is that of no call: the one that executes it has its own.
+pub(super) fn prepare(prepare: prepare::Prepare) -> (Turn, Option<Moment>) {
+    let base = match prepare.from {
+        None => Base::Root,
+        Some(prepare::From::Exchange(id)) => Base::Exchange(id),
+        Some(prepare::From::Thread(point)) => Base::Thread(thread_ref(point)),
+    };
+    (of_request(prepare.request, Hash::of(b"prepare"), base, prepare.capture, false), prepare.until)
 }
 
 /// A Continue; `step` is the fingerprint of its results.

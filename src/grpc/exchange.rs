@@ -7,14 +7,13 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::call::Call;
 use super::convert::inspect::{self, History};
-use super::convert::{capture, continuation, fork, record};
+use super::convert::{capture, continuation, fork, prepare, record};
 use super::page::Query;
 use super::pb::exchange_service_server::ExchangeService;
 use super::status::response;
-use super::unimplemented::refuse;
 use super::{ask, coordinate, fingerprint, outcome, pb, watch};
 use crate::app::App;
-use crate::app::turn::Turn;
+use crate::app::flight::Watcher;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::Hash;
 
@@ -29,14 +28,21 @@ impl Exchanges {
         Self { app }
     }
 
+    async fn start(&self, call: &Call, execution: ask::Execution) -> Result<Watcher, Fault> {
+        match execution {
+            ask::Execution::Turn(turn) => self.app.start_turn(call.caller.clone(), *turn).await,
+            ask::Execution::Prepared(prepared) => self.app.start_prepared(call.caller.clone(), prepared).await,
+        }
+    }
+
     async fn execute<R>(
         &self,
         call: &Call,
-        turn: Result<Turn, Fault>,
+        execution: Result<ask::Execution, Fault>,
         write: impl FnOnce(&crate::app::turn::Outcome) -> R,
     ) -> Result<Response<R>, Status> {
-        let turn = turn.map_err(|fault| call.status(&fault))?;
-        let started = call.until_deadline(self.app.start_turn(call.caller.clone(), turn)).await;
+        let execution = execution.map_err(|fault| call.status(&fault))?;
+        let started = call.until_deadline(self.start(call, execution)).await;
         let mut watcher = started.map_err(|fault| call.status(&fault))?;
         match call.until_deadline(watcher.outcome()).await {
             Ok(outcome) => Ok(response(write(&outcome), call.request_id.as_ref(), Some(watcher.run_id()))),
@@ -47,12 +53,12 @@ impl Exchanges {
     async fn stream_execute<R: Send + 'static>(
         &self,
         call: Call,
-        turn: Result<Turn, Fault>,
+        execution: Result<ask::Execution, Fault>,
         progress: fn(pb::Progress) -> R,
         completed: fn(&crate::app::turn::Outcome) -> R,
     ) -> Result<Response<BoxStream<'static, Result<R, Status>>>, Status> {
-        let turn = turn.map_err(|fault| call.status(&fault))?;
-        let started = call.until_deadline(self.app.start_turn(call.caller.clone(), turn)).await;
+        let execution = execution.map_err(|fault| call.status(&fault))?;
+        let started = call.until_deadline(self.start(&call, execution)).await;
         let watcher = started.map_err(|fault| call.status(&fault))?;
         let (request_id, run_id) = (call.request_id.clone(), watcher.run_id().clone());
         let stream = watch::stream(watcher, call, progress, move |_, outcome| completed(outcome));
@@ -150,7 +156,8 @@ impl ExchangeService for Exchanges {
         let call = Call::of(&request)?;
         let request = request.into_inner();
         let (whole, step) = (fingerprint::turn(&request), fingerprint::step(&request));
-        let turn = continuation::continue_from_pb(request).map(|turn| ask::continuation(turn, whole, step, false));
+        let turn =
+            continuation::continue_from_pb(request).map(|turn| ask::continuation(turn, whole, step, false).into());
         self.execute(&call, turn, outcome::of_continue).await
     }
 
@@ -163,8 +170,8 @@ impl ExchangeService for Exchanges {
         let request = request.into_inner();
         let whole = request.turn.as_ref().map_or(NOTHING, fingerprint::turn);
         let step = request.turn.as_ref().map_or(NOTHING, fingerprint::step);
-        let turn =
-            continuation::stream_continue_from_pb(request).map(|turn| ask::continuation(turn, whole, step, true));
+        let turn = continuation::stream_continue_from_pb(request)
+            .map(|turn| ask::continuation(turn, whole, step, true).into());
         self.stream_execute(
             call,
             turn,
@@ -175,11 +182,36 @@ impl ExchangeService for Exchanges {
     }
 
     async fn prepare(&self, request: Request<pb::PrepareRequest>) -> Result<Response<pb::PrepareResponse>, Status> {
-        Err(refuse("ExchangeService.Prepare", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(async {
+            let (turn, until) = ask::prepare(prepare::prepare_from_pb(request.into_inner())?);
+            let (prepared, explained) = self.app.prepare_turn(&call.caller, turn, until).await?;
+            Ok(outcome::of_prepare(&prepared, explained))
+        })
+        .await
     }
 
     async fn explain(&self, request: Request<pb::ExplainRequest>) -> Result<Response<pb::ExplainResponse>, Status> {
-        Err(refuse("ExchangeService.Explain", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(async {
+            let (app, caller) = (&self.app, &call.caller);
+            let explained = match prepare::explain_from_pb(request.into_inner())? {
+                prepare::Explain::Exchange(id) => app.explain_exchange(caller, id).await?,
+                prepare::Explain::Capture(asked) => match ask::capture(asked, NOTHING, false) {
+                    ask::Execution::Turn(turn) => {
+                        app.explain_turn(caller, &turn).await.map_err(|fault| fault.within("capture"))?
+                    }
+                    ask::Execution::Prepared(prepared) => app.explain_prepared(caller, &prepared.id).await?,
+                },
+                prepare::Explain::Turn(asked) => {
+                    let turn = ask::continuation(asked, NOTHING, NOTHING, false);
+                    app.explain_turn(caller, &turn).await.map_err(|fault| fault.within("turn"))?
+                }
+            };
+            let (explanation, sent) = prepare::explained_to_pb(explained);
+            Ok(pb::ExplainResponse { explanation: Some(explanation), sent })
+        })
+        .await
     }
 
     async fn fork(&self, request: Request<pb::ForkRequest>) -> Result<Response<pb::ForkResponse>, Status> {
@@ -278,5 +310,5 @@ enum Part {
     After(String),
 }
 
-/// Of a streamed request without a body, which is refused before the fingerprint matters.
+/// Of a streamed request without a body, which is refused before the fingerprint matters, and of what is only explained.
 const NOTHING: Hash = Hash([0; 32]);

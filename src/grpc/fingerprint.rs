@@ -202,6 +202,7 @@ fn bare_request(request: &pb::ExecutionRequest) -> pb::ExecutionRequest {
         retry: false,
         history_view: request.history_view.clone(),
         on_tool_drift: request.on_tool_drift,
+        repair: request.repair,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use prost::Message;
 
+use crate::app::explain::Explained;
 use crate::app::fork::Branched;
 use crate::app::probe::Probed;
 use crate::app::record::Recorded;
@@ -11,10 +12,11 @@ use crate::app::turn::{Detailed, Outcome, ThreadState};
 use crate::domain::exchange::Exchange;
 use crate::domain::fault::Fault;
 use crate::domain::id::RunId;
+use crate::domain::prepared::Prepared;
 
 use super::convert::record::Facts;
 use super::convert::thread::{Pending, Turn};
-use super::convert::{contract, exchange, execution, fault, id, message, record, run, thread, usage};
+use super::convert::{contract, exchange, execution, fault, id, message, moment, prepare, record, run, thread, usage};
 use super::pb;
 
 /// An exchange.
@@ -73,7 +75,7 @@ pub(super) fn of_run(outcome: &Outcome, include_rendered: bool) -> pb::RunRespon
         response.assistant = Some(message::to_pb(answer.assistant.clone()));
         response.stop_reason = run::stop_reason_to_pb(answer.stop_reason).into();
         response.stop_reason_raw.clone_from(&answer.stop_reason_raw);
-        response.validation = Some(contract::validation_to_pb(answer.validation.clone()));
+        response.validation = Some(contract::validation_to_pb(answer.validation.clone(), &response.text));
         response.effective_settings = execution::settings_to_pb(answer.settings.clone());
         response.warnings = execution::warnings_to_pb(answer.warnings.clone());
         if include_rendered {
@@ -133,6 +135,15 @@ pub(super) fn of_fork(branched: Vec<Branched>, replayed: bool) -> Result<pb::For
     Ok(pb::ForkResponse { results, replayed })
 }
 
+/// What would be executed.
+pub(super) fn of_prepare(prepared: &Prepared, explained: Explained) -> pb::PrepareResponse {
+    pb::PrepareResponse {
+        prepared_id: prepared.id.to_string(),
+        expire_time: Some(moment::to_pb(prepared.expires_at)),
+        explanation: Some(prepare::explained_to_pb(explained).0),
+    }
+}
+
 /// What a Probe brought.
 pub(super) fn of_probe(run_id: &RunId, probed: &Probed) -> pb::ProbeResponse {
     let answer = &probed.answer;
@@ -147,14 +158,15 @@ pub(super) fn of_probe(run_id: &RunId, probed: &Probed) -> pb::ProbeResponse {
         tools: Some(answer.offered.clone()),
     };
     let promotion = record::promotion_to_pb(probed.from, added.clone(), facts, std::collections::BTreeMap::new());
+    let text = answer.assistant.joined_text();
     pb::ProbeResponse {
-        text: answer.assistant.joined_text(),
         messages: message::list_to_pb(added),
         stop_reason: run::stop_reason_to_pb(answer.stop_reason).into(),
         stop_reason_raw: answer.stop_reason_raw.clone(),
         usage: Some(usage::to_pb(probed.usage.clone())),
         run_id: run_id.to_string(),
-        validation: Some(contract::validation_to_pb(answer.validation.clone())),
+        validation: Some(contract::validation_to_pb(answer.validation.clone(), &text)),
+        text,
         effective_settings: execution::settings_to_pb(answer.settings.clone()),
         warnings: execution::warnings_to_pb(answer.warnings.clone()),
         observations: run::observations_to_pb(probed.observations.clone()),

@@ -87,7 +87,8 @@ pub fn code(fault: &Fault) -> Code {
         LimitExceeded if fault.fields.is_empty() => Code::ResourceExhausted,
         LimitExceeded => Code::InvalidArgument,
         NotImplemented => Code::Unimplemented,
-        ExchangeNotFound | RunNotFound | ThreadNotFound | CoordinationNotFound | ResourceNotFound => Code::NotFound,
+        ExchangeNotFound | RunNotFound | ThreadNotFound | CoordinationNotFound | ResourceNotFound
+        | PreparedNotFound => Code::NotFound,
         ThreadExists | RunIdConflict | RequestIdConflict | CoordinationConflict => Code::AlreadyExists,
         HeadMoved | ThreadBusy | EtagMismatch | RunInterrupted | AnswerStale => Code::Aborted,
         RunCancelled => Code::Cancelled,
@@ -107,6 +108,8 @@ pub fn code(fault: &Fault) -> Code {
         | ContextOverflow
         | ClientBackendOnlyInCoordinate
         | OutOfOrder
+        | PreparedUsed
+        | PreparedStale
         | ToolSchemaDrift => Code::FailedPrecondition,
         BackendQueueFull | ProviderRateLimited => Code::ResourceExhausted,
         ProviderTimeout | Deadline => Code::DeadlineExceeded,

@@ -15,8 +15,6 @@ mod tests;
 
 /// RPCs of services that otherwise work.
 pub const RPCS: &[&str] = &[
-    "ExchangeService.Prepare",
-    "ExchangeService.Explain",
     "ThreadService.Restore",
     "ThreadService.ListMoves",
     "AdminService.Stats",
@@ -34,10 +32,6 @@ pub const RPCS: &[&str] = &[
     "AdminService.Reload",
 ];
 
-/// Narrowing the history that is sent.
-pub const HISTORY_VIEW: &str = "history_view";
-/// Executing what was prepared.
-pub const PREPARED: &str = "prepared";
 /// Verifying a part of the graph.
 pub const VERIFY_SCOPE: &str = "verify.scope";
 
@@ -49,19 +43,10 @@ pub const TOOLS_OF_THREAD_TREE: &str = "ToolService scope.thread_tree";
 pub const DIFF_DOCUMENTS: &str = "DIFF_ASPECT_DOCUMENTS";
 
 /// Fields and values of enums.
-pub const FIELDS: &[&str] =
-    &[HISTORY_VIEW, PREPARED, VERIFY_SCOPE, TOOLS_OF_SUBTREE, TOOLS_OF_THREAD_TREE, DIFF_DOCUMENTS];
+pub const FIELDS: &[&str] = &[VERIFY_SCOPE, TOOLS_OF_SUBTREE, TOOLS_OF_THREAD_TREE, DIFF_DOCUMENTS];
 
 /// Reasons of errors that nothing produces yet.
-pub const REASONS: &[&str] = &[
-    "NO_RUN_IDS",
-    "PREPARED_USED",
-    "PREPARED_STALE",
-    "PREPARED_NOT_FOUND",
-    "EXCHANGE_ERASED",
-    "DOCUMENT_NOT_FOUND",
-    "ERASE_SHARED",
-];
+pub const REASONS: &[&str] = &["NO_RUN_IDS", "EXCHANGE_ERASED", "DOCUMENT_NOT_FOUND", "ERASE_SHARED"];
 
 /// Every feature that is refused, by name.
 pub fn features() -> Vec<&'static str> {

@@ -147,7 +147,7 @@ impl Server {
             store_kind: "sled",
             format_version: sled::FORMAT,
             ephemeral,
-            limits: parts::limits(&settings, &limits),
+            limits: parts::limits(&settings, &limits, engine.catalog().max_repair_attempts),
             started_at,
         };
         let watch = Asker::new();

@@ -23,8 +23,10 @@ struct Provider {
     id: &'static str,
     /// Its name, for people.
     name: &'static str,
-    /// The variable with its key.
-    key: &'static str,
+    /// The variables that may have its key, the first before the others.
+    keys: &'static [&'static str],
+    /// The dialect that it speaks.
+    kind: &'static str,
     /// Its address.
     address: &'static str,
     /// A model that it has, small and general.
@@ -33,21 +35,44 @@ struct Provider {
     quirks: &'static [(&'static str, &'static str)],
 }
 
-/// All speak OpenAI's dialect. The first whose key is there is the default.
-const PROVIDERS: [Provider; 5] = [
+/// The dialect that most speak.
+const OPENAI: &str = "openai";
+
+/// The first whose key is there is the default.
+const PROVIDERS: [Provider; 7] = [
     Provider {
         id: "openai",
         name: "OpenAI",
-        key: "OPENAI_API_KEY",
+        keys: &["OPENAI_API_KEY"],
+        kind: OPENAI,
         address: "https://api.openai.com/v1",
         model: "gpt-5-mini",
         // Its newer models refuse the old name.
         quirks: &[("max_tokens_field", "max_completion_tokens")],
     },
     Provider {
+        id: "anthropic",
+        name: "Anthropic",
+        keys: &["ANTHROPIC_API_KEY"],
+        kind: "anthropic",
+        address: "https://api.anthropic.com/v1",
+        model: "claude-haiku-4-5",
+        quirks: &[],
+    },
+    Provider {
+        id: "gemini",
+        name: "Gemini",
+        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        kind: "gemini",
+        address: "https://generativelanguage.googleapis.com/v1beta",
+        model: "gemini-2.5-flash",
+        quirks: &[],
+    },
+    Provider {
         id: "openrouter",
         name: "OpenRouter",
-        key: "OPENROUTER_API_KEY",
+        keys: &["OPENROUTER_API_KEY"],
+        kind: OPENAI,
         address: "https://openrouter.ai/api/v1",
         model: "openrouter/auto",
         quirks: &[],
@@ -55,7 +80,8 @@ const PROVIDERS: [Provider; 5] = [
     Provider {
         id: "groq",
         name: "Groq",
-        key: "GROQ_API_KEY",
+        keys: &["GROQ_API_KEY"],
+        kind: OPENAI,
         address: "https://api.groq.com/openai/v1",
         model: "llama-3.3-70b-versatile",
         quirks: &[],
@@ -63,7 +89,8 @@ const PROVIDERS: [Provider; 5] = [
     Provider {
         id: "mistral",
         name: "Mistral",
-        key: "MISTRAL_API_KEY",
+        keys: &["MISTRAL_API_KEY"],
+        kind: OPENAI,
         address: "https://api.mistral.ai/v1",
         model: "mistral-small-latest",
         quirks: &[],
@@ -71,7 +98,8 @@ const PROVIDERS: [Provider; 5] = [
     Provider {
         id: "deepseek",
         name: "DeepSeek",
-        key: "DEEPSEEK_API_KEY",
+        keys: &["DEEPSEEK_API_KEY"],
+        kind: OPENAI,
         address: "https://api.deepseek.com/v1",
         model: "deepseek-chat",
         quirks: &[],
@@ -133,14 +161,16 @@ async fn from_environment(environment: &dyn Environment) -> Option<Found> {
     let mut said = Vec::new();
     let mut wished = environment.var(MODEL_VARIABLE);
     for provider in PROVIDERS {
-        let key = environment.var(provider.key);
+        let found = provider.keys.iter().find_map(|name| Some((*name, environment.var(name)?)));
         let elsewhere = environment.var(OPENAI_ADDRESS).filter(|_| provider.id == "openai");
-        if key.is_none() && elsewhere.is_none() {
-            continue;
-        }
+        let (variable, key) = match found {
+            Some((variable, key)) => (Some(variable), Some(key)),
+            None if elsewhere.is_some() => (None, None),
+            None => continue,
+        };
         let (name, why) = match &elsewhere {
             Some(address) => (address.clone(), OPENAI_ADDRESS),
-            None => (provider.name.to_owned(), provider.key),
+            None => (provider.name.to_owned(), variable.unwrap_or_default()),
         };
         let mut model = wished.take();
         if let (None, Some(address)) = (&model, &elsewhere) {
@@ -150,10 +180,9 @@ async fn from_environment(environment: &dyn Environment) -> Option<Found> {
         let model = model.unwrap_or_else(|| provider.model.to_owned());
         let quirks = if elsewhere.is_some() { &[] } else { provider.quirks };
         let address = elsewhere.as_deref().unwrap_or(provider.address);
-        let key = key.map(|_| provider.key);
         let default = if engine.default_profile.is_none() { "" } else { &format!(" with --profile {}", provider.id) };
         said.push(format!("using {name}, found by {why}, with the model {model}{default}"));
-        add(&mut engine, provider.id, address, key, quirks, &model);
+        add(&mut engine, provider.id, provider.kind, address, variable, quirks, &model);
     }
     said.push(how_otherwise());
     (!engine.profiles.is_empty()).then_some(Found { engine, said })
@@ -174,7 +203,7 @@ async fn from_this_machine(candidates: &[Local], wished: Option<&str>) -> Option
         let model = wished.filter(|_| is_first).map_or(model, str::to_owned);
         let default = if is_first { String::new() } else { format!(" with --profile {}", local.id) };
         said.push(format!("using {} at {address} with the model {model}{default}", local.name));
-        add(&mut engine, local.id, &address, None, &[], &model);
+        add(&mut engine, local.id, OPENAI, &address, None, &[], &model);
     }
     said.push(how_otherwise());
     (!engine.profiles.is_empty()).then_some(Found { engine, said })
@@ -186,7 +215,7 @@ fn echo() -> Found {
     let backend = BackendConfig { kind: "scripted".to_owned(), limits: Limits::default(), rest: Table::new() };
     engine.backends.insert("echo".to_owned(), backend);
     engine.profiles.insert("echo".to_owned(), profile("echo", "echo"));
-    let keys: Vec<&str> = PROVIDERS.iter().map(|provider| provider.key).collect();
+    let keys: Vec<&str> = PROVIDERS.iter().flat_map(|provider| provider.keys).copied().collect();
     let said = vec![
         "no model was found: answers are echoes of what was said".to_owned(),
         format!(
@@ -203,7 +232,15 @@ fn how_otherwise() -> String {
 }
 
 /// A backend and a profile of the same id; the first is the default.
-fn add(engine: &mut Config, id: &str, address: &str, key: Option<&str>, quirks: &[(&str, &str)], model: &str) {
+fn add(
+    engine: &mut Config,
+    id: &str,
+    kind: &str,
+    address: &str,
+    key: Option<&str>,
+    quirks: &[(&str, &str)],
+    model: &str,
+) {
     let text = |text: &str| Value::String(text.to_owned());
     let mut rest = Table::from_iter([("base_url".to_owned(), text(address))]);
     rest.extend(key.map(|variable| ("api_key_env".to_owned(), text(variable))));
@@ -211,14 +248,15 @@ fn add(engine: &mut Config, id: &str, address: &str, key: Option<&str>, quirks: 
         let quirks = quirks.iter().map(|(name, word)| ((*name).to_owned(), text(word)));
         rest.insert("quirks".to_owned(), Value::Table(quirks.collect()));
     }
-    let backend = BackendConfig { kind: "openai".to_owned(), limits: Limits::default(), rest };
+    let backend = BackendConfig { kind: kind.to_owned(), limits: Limits::default(), rest };
     engine.backends.insert(id.to_owned(), backend);
     engine.profiles.insert(id.to_owned(), profile(id, model));
     engine.default_profile.get_or_insert_with(|| id.to_owned());
 }
 
 fn profile(backend: &str, model: &str) -> ProfileConfig {
-    ProfileConfig { backend: backend.to_owned(), model: model.to_owned(), parameters: Default::default() }
+    let (backend, model) = (backend.to_owned(), model.to_owned());
+    ProfileConfig { backend, model, parameters: Default::default(), fallback: Vec::new(), prices: None, repair: None }
 }
 
 /// The models of a server; absent when it does not say.
@@ -299,6 +337,20 @@ mod tests {
             "{:?}",
             found.said
         );
+    }
+
+    #[tokio::test]
+    async fn each_provider_is_spoken_to_in_its_own_dialect() {
+        let environment = FakeEnvironment::default().with("ANTHROPIC_API_KEY", "k").with("GOOGLE_API_KEY", "k");
+        let found = find(&environment, &[]).await;
+        assert_eq!(found.engine.default_profile.as_deref(), Some("anthropic"));
+        let kinds: Vec<_> = found.engine.backends.values().map(|backend| backend.kind.as_str()).collect();
+        assert_eq!(kinds, ["anthropic", "gemini"]);
+        let gemini = &found.engine.backends["gemini"];
+        assert_eq!(gemini.rest["api_key_env"].as_str(), Some("GOOGLE_API_KEY"));
+        let both = environment.with("GEMINI_API_KEY", "k");
+        let found = find(&both, &[]).await;
+        assert_eq!(found.engine.backends["gemini"].rest["api_key_env"].as_str(), Some("GEMINI_API_KEY"));
     }
 
     #[tokio::test]

@@ -14,6 +14,7 @@
 //!  f branch depth exchange the place of an exchange that follows the one at this place on a branch of its own
 //!  g exchange thread 0     a thread whose head was put on an exchange that was not made on it
 //!  v                       which of the indexes f and g are complete
+//!  p prepared 0            prepared execution
 //! ```
 //!
 //! No key is a proper prefix of another: those of one letter have one width, or have a zero that no name has
@@ -24,7 +25,7 @@ use std::ops::Bound;
 
 use super::{Key, Range};
 use crate::domain::graph::Place;
-use crate::domain::id::{BranchId, CoordinationId, ExchangeId, Hash, RequestId, RunId, ThreadId};
+use crate::domain::id::{BranchId, CoordinationId, ExchangeId, Hash, Moment, PreparedId, RequestId, RunId, ThreadId};
 
 /// What a key names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -65,6 +66,8 @@ pub enum Entry {
     Pointer(ExchangeId, ThreadId),
     /// Which indexes are complete.
     Indexes,
+    /// A prepared execution.
+    Prepared(PreparedId),
 }
 
 /// Which kind of record a key names.
@@ -106,11 +109,13 @@ pub enum Kind {
     Pointer,
     /// Which indexes are complete.
     Indexes,
+    /// Prepared executions.
+    Prepared,
 }
 
 impl Kind {
     /// Every kind, in the order of their keys.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Branch,
         Self::Part,
         Self::Head,
@@ -122,6 +127,7 @@ impl Kind {
         Self::Block,
         Self::Seen,
         Self::Coordination,
+        Self::Prepared,
         Self::Request,
         Self::Run,
         Self::ToolSet,
@@ -152,6 +158,7 @@ impl Kind {
             Self::Departure => b'f',
             Self::Pointer => b'g',
             Self::Indexes => b'v',
+            Self::Prepared => b'p',
         }
     }
 
@@ -181,6 +188,7 @@ impl Kind {
             Self::Departure => "index entry of a departure",
             Self::Pointer => "index entry of a head",
             Self::Indexes => "list of indexes",
+            Self::Prepared => "prepared execution",
         }
     }
 }
@@ -207,6 +215,7 @@ impl Entry {
             Self::Departure(..) => Kind::Departure,
             Self::Pointer(..) => Kind::Pointer,
             Self::Indexes => Kind::Indexes,
+            Self::Prepared(_) => Kind::Prepared,
         }
     }
 
@@ -222,6 +231,7 @@ impl Entry {
             Self::Thread(id) | Self::Head(id) => joined(letter, id.as_str().as_bytes(), &[0]),
             Self::Request(id) => joined(letter, id.as_str().as_bytes(), &[0]),
             Self::Coordination(id) => joined(letter, id.as_str().as_bytes(), &[0]),
+            Self::Prepared(id) => joined(letter, id.as_str().as_bytes(), &[0]),
             Self::Journal(id, first) => {
                 let mut key = journal_of(id);
                 key.extend_from_slice(&first.to_be_bytes());
@@ -264,6 +274,7 @@ impl Entry {
             Kind::Head => Self::Head(name(rest)?.parse().ok()?),
             Kind::Request => Self::Request(name(rest)?.parse().ok()?),
             Kind::Coordination => Self::Coordination(name(rest)?.parse().ok()?),
+            Kind::Prepared => Self::Prepared(name(rest)?.parse().ok()?),
             Kind::Journal => {
                 let (id, first) = rest.split_last_chunk::<8>()?;
                 Self::Journal(name(id)?.parse().ok()?, u64::from_be_bytes(*first))
@@ -325,6 +336,7 @@ impl fmt::Display for Entry {
             Self::Thread(id) | Self::Head(id) => write!(f, "{word} `{id}`"),
             Self::Request(id) => write!(f, "{word} `{id}`"),
             Self::Coordination(id) => write!(f, "{word} `{id}`"),
+            Self::Prepared(id) => write!(f, "{word} `{id}`"),
             Self::Journal(id, first) => write!(f, "{word} of coordination `{id}` from frame {first} on"),
             Self::ToolSet(hash) | Self::Tool(hash) | Self::Seen(hash) | Self::Part(hash) => write!(f, "{word} {hash}"),
             Self::Departure(place, id) => {
@@ -391,6 +403,11 @@ pub(crate) fn pointers(exchange: ExchangeId, after: Option<&ThreadId>, limit: us
     range
 }
 
+/// Where the keys of prepared executions that end at a moment begin.
+pub(crate) fn prepared_until(moment: Moment) -> Key {
+    joined(Kind::Prepared.letter(), PreparedId::beginning(moment).as_bytes(), &[])
+}
+
 /// Every record of a kind, after one of them.
 pub(crate) fn all(kind: Kind, after: Option<&Entry>, limit: usize) -> Range {
     let mut range = Range::prefix(&[kind.letter()], limit);
@@ -430,6 +447,7 @@ mod tests {
             Entry::Pointer(id, ThreadId::new("t")),
             Entry::Pointer(id, ThreadId::new("t.1")),
             Entry::Indexes,
+            Entry::Prepared(PreparedId::new("p")),
         ]
     }
 
@@ -479,6 +497,14 @@ mod tests {
         sorted.sort_unstable();
         sorted.dedup();
         assert_eq!(letters, sorted);
+    }
+
+    #[test]
+    fn prepared_executions_are_in_the_order_of_their_ends() {
+        let key = |at, id| Entry::Prepared(PreparedId::ending(Moment(at), uuid::Uuid::from_u128(id))).key();
+        assert!(key(0xffff, u128::MAX) < key(0x1_0000, 0) && key(0x1_0000, 0) < key(0x1_0000, 1));
+        assert!(key(0xffff, u128::MAX) < prepared_until(Moment(0x1_0000)));
+        assert!(prepared_until(Moment(0x1_0000)) < key(0x1_0000, 0));
     }
 
     #[test]

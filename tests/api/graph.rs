@@ -242,3 +242,26 @@ async fn what_is_wrong_is_named() {
     let request = pb::ListChildrenRequest { exchange_id: nowhere.into(), page_size: 1, page_token: "ff".into() };
     refused::is(&graph.list_children(request).await.unwrap_err(), Code::InvalidArgument, Reason::PageTokenInvalid);
 }
+
+/// Where a profile has prices, sums say what that may have cost, and how much of it has a price.
+#[tokio::test(flavor = "multi_thread")]
+async fn sums_estimate_what_it_cost() {
+    let rules = "[[backends.script.rules]]\nusage = { input_tokens = 1000, output_tokens = 100 }\n\
+                 [profiles.canned.prices]\ncurrency = \"USD\"\ninput_per_million = \"2.50\"\noutput_per_million = \"10\"\n";
+    let server = Running::start(scripted(rules)).await;
+    let one = turn(&server, None, "one").await;
+    let other = pb::ExecutionRequest { model: "unpriced".into(), ..ask::text("two") };
+    let two = server.exchanges().r#continue(ask::after(&one, other)).await.unwrap().into_inner().exchange.unwrap();
+    let cost = async |ids: &[&str]| {
+        let exchange_ids = ids.iter().map(|id| (*id).to_owned()).collect();
+        let runs = Some(pb::usage_scope::Runs::ExchangeSet(pb::ExchangeSet { exchange_ids }));
+        let request = pb::SumUsageRequest { scopes: vec![pb::UsageScope { runs }] };
+        server.graphs().sum_usage(request).await.unwrap().into_inner().cost_estimates
+    };
+    let whole = cost(&[&one]).await;
+    assert_eq!((whole[0].currency.as_str(), whole[0].amount.as_str()), ("USD", "0.0035"));
+    assert_eq!(whole[0].completeness(), pb::UsageCompleteness::Complete);
+    let part = cost(&[&one, &two.exchange_id]).await;
+    assert_eq!((part[0].amount.as_str(), part[0].completeness()), ("0.0035", pb::UsageCompleteness::Partial));
+    assert_eq!(cost(&[&two.exchange_id]).await, []);
+}

@@ -45,6 +45,7 @@ async fn b107_json_in_a_fence_is_found_and_kept_as_it_was_said() {
     for answer in &answers {
         let exchange = served.capture(wanting(&data["schema"].to_string(), "")).await;
         assert_eq!((found(&exchange).0, exchange.text.as_str()), (pb::ValidationStatus::Valid, *answer));
+        assert_eq!(exchange.validation.as_ref().unwrap().value_json, r#"{"name":"Rui"}"#);
         assert_eq!(exchange.observations.len(), 1);
         assert_eq!(served.inspect(&exchange.exchange_id).await, exchange);
     }

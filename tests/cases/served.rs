@@ -37,6 +37,18 @@ impl Served {
         Self { provider, server }
     }
 
+    /// With a script and a backend of another kind, each call made once; its address ends where `base` begins.
+    pub(crate) async fn speaking(kind: &str, base: &str, script: impl IntoIterator<Item = Entry>, more: &str) -> Self {
+        let provider = Provider::start(script).await;
+        let base_url = provider.base_url().replace("/v1", base);
+        let once = stub::ONCE;
+        let config = format!(
+            "default_profile = \"stub\"\n[profiles.stub]\nbackend = \"stub\"\nmodel = \"stub-1\"\n\
+             [backends.stub]\nkind = \"{kind}\"\nbase_url = \"{base_url}\"\nprovider = \"stub\"\n{once}{more}"
+        );
+        Self { provider, server: Running::start(config).await }
+    }
+
     pub(crate) async fn restart(self) -> Self {
         Self { server: self.server.restart().await, provider: self.provider }
     }

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use antiphon::domain::source::{Clock, Ids};
-use antiphon::engine::backend::{Limits, openai};
+use antiphon::engine::backend::wire::{Config as Dialect, Quirks};
+use antiphon::engine::backend::{Limits, anthropic, gemini, ollama, openai, responses};
 use antiphon::ops::app::engine;
 use antiphon::ops::config::{Config, parse};
 use antiphon::ops::environment::Environment;
@@ -36,8 +37,12 @@ fn reference() -> String {
 
 /// A configuration as the server reads it, backends made; every mistake otherwise.
 fn take(text: &str) -> Result<Config, Vec<String>> {
-    let (config, _) = parse(text, Path::new("antiphon.toml"))
-        .map_err(|found| found.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    take_at(text, Path::new("antiphon.toml"))
+}
+
+/// The same, with the folders that it names beside this file.
+fn take_at(text: &str, file: &Path) -> Result<Config, Vec<String>> {
+    let (config, _) = parse(text, file).map_err(|found| found.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let ids: Arc<dyn Ids> = Arc::new(RandomIds);
     match engine(&config, &Nothing, &clock, &ids) {
@@ -66,6 +71,23 @@ fn the_reference_is_read_and_shows_the_defaults() {
     let backend = config.engine.backends.values().find(|backend| backend.kind == "openai").unwrap();
     assert_eq!(backend.limits, Limits::default());
     assert_eq!(backend.settings::<openai::Config>("provider").unwrap(), openai::Config::default());
+}
+
+/// The backend of a kind that a document shows with its quirks.
+fn shown<Q: Quirks>(kind: &str) -> Dialect<Q> {
+    let texts = configurations("docs/configuration.md").into_iter().filter(|text| text.contains(".quirks]"));
+    let mut found = texts.filter_map(|text| take(&text).ok()?.engine.backends.into_values().find(|b| b.kind == kind));
+    let backend = found.next().unwrap_or_else(|| panic!("no configuration of `{kind}` is shown"));
+    backend.settings(kind).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+}
+
+#[test]
+fn each_dialect_is_shown_with_its_defaults() {
+    assert_eq!(shown::<openai::Quirks>("openai"), openai::Config::default());
+    assert_eq!(shown::<anthropic::Quirks>("anthropic"), anthropic::Config::default());
+    assert_eq!(shown::<gemini::Quirks>("gemini"), gemini::Config::default());
+    assert_eq!(shown::<responses::Quirks>("openai-responses"), responses::Config::default());
+    assert_eq!(shown::<ollama::Quirks>("ollama"), ollama::Config::default());
 }
 
 #[test]
@@ -120,8 +142,15 @@ fn no_key_is_left_out() {
         "[contracts.c]\nzzz = 1".to_owned(),
         format!("{backend}kind = 'openai'\nzzz = 1"),
         format!("{backend}kind = 'openai'\nretry = {{ zzz = 1 }}"),
+        format!("{backend}kind = 'openai'\ncircuit = {{ zzz = 1 }}"),
         format!("{backend}kind = 'openai'\ntimeouts = {{ zzz = 1 }}"),
         format!("{backend}kind = 'openai'\nquirks = {{ zzz = 1 }}"),
+        format!("{backend}kind = 'anthropic'\nquirks = {{ zzz = 1 }}"),
+        format!("{backend}kind = 'gemini'\nquirks = {{ zzz = 1 }}"),
+        format!("{backend}kind = 'openai-responses'\nzzz = 1"),
+        format!("{backend}kind = 'openai-responses'\nquirks = {{ zzz = 1 }}"),
+        format!("{backend}kind = 'ollama'\nzzz = 1"),
+        format!("{backend}kind = 'ollama'\nquirks = {{ zzz = 1 }}"),
         format!("{backend}kind = 'scripted'\nzzz = 1"),
         format!("{backend}kind = 'scripted'\nrules = [{{ zzz = 1 }}]"),
         format!("{backend}kind = 'scripted'\nrules = [{{ tool_calls = [{{ zzz = 1 }}] }}]"),
@@ -152,7 +181,7 @@ fn the_prompt_that_is_shown_is_a_prompt() {
 
 #[test]
 fn the_examples_are_read() {
-    for example in ["examples/scripted.toml", "examples/local-model.toml"] {
-        take(&read(example)).unwrap_or_else(|mistakes| panic!("{example}: {mistakes:#?}"));
+    for example in ["examples/antiphon.toml", "examples/scripted.toml", "examples/local-model.toml"] {
+        take_at(&read(example), &path(example)).unwrap_or_else(|mistakes| panic!("{example}: {mistakes:#?}"));
     }
 }

@@ -53,6 +53,14 @@ pub(crate) fn openai_with(base_url: &str, more: &str) -> String {
     )
 }
 
+/// A backend that speaks a dialect at this address, and its profile, both of this id; with more keys of the backend.
+pub(crate) fn spoken(id: &str, kind: &str, base_url: &str, more: &str) -> String {
+    format!(
+        "[profiles.{id}]\nbackend = \"{id}\"\nmodel = \"stub-1\"\n\
+         [backends.{id}]\nkind = \"{kind}\"\nbase_url = \"{base_url}\"\n{more}\n"
+    )
+}
+
 /// A server at work.
 pub(crate) struct Running {
     address: SocketAddr,

@@ -34,7 +34,7 @@ enum Names {
 /// The stores and the backends.
 const ROOMS: &[Rooms] = &[
     Rooms { folder: &["store"], names: Names::Only(&["sled", "postgres"]) },
-    Rooms { folder: &["engine", "backend"], names: Names::AllBut(&["limits", "sse", "http"]) },
+    Rooms { folder: &["engine", "backend"], names: Names::AllBut(&["limits", "wire"]) },
 ];
 
 /// A word (or all words that start with it), where it may stand, and why only there.
@@ -112,6 +112,9 @@ pub(crate) fn floors(path: &str, text: &str) -> Vec<String> {
             {
                 found.push(format!("{path}:{at}: {mine} must not know {other}, its neighbour ({name})"));
             }
+            if let (Some(mine), Some(other)) = (shared(&module, rooms), room(&used.path, rooms)) {
+                found.push(format!("{path}:{at}: {mine}, which all rooms share, must not know {other} ({name})"));
+            }
         }
     }
     found
@@ -126,6 +129,13 @@ fn room<'a>(path: &'a [String], rooms: &Rooms) -> Option<&'a str> {
         Names::AllBut(shared) => name.starts_with(char::is_lowercase) && !shared.contains(&name.as_str()),
     };
     is_room.then_some(name.as_str())
+}
+
+/// The module that rooms share which a path leads into.
+fn shared<'a>(path: &'a [String], rooms: &Rooms) -> Option<&'a str> {
+    let inside = path.iter().zip(rooms.folder).all(|(a, b)| a == b);
+    let name = path.get(rooms.folder.len()).filter(|_| inside)?;
+    matches!(rooms.names, Names::AllBut(shared) if shared.contains(&name.as_str())).then_some(name.as_str())
 }
 
 /// Words stay on their floors.
@@ -185,7 +195,10 @@ mod tests {
         let expected = "openai must not know scripted, its neighbour (engine::backend::scripted::Fault)";
         assert_eq!(found, [format!("src/engine/backend/openai.rs:1: {expected}")]);
         assert_eq!(floors("src/store/sled/keys.rs", "use crate::store::{postgres, Error};").len(), 1);
-        assert!(floors("src/engine/backend/openai.rs", "use super::{sse, Backend};").is_empty(), "shared by all");
+        assert!(floors("src/engine/backend/openai.rs", "use super::{wire, Backend};").is_empty(), "shared by all");
+        let found = floors("src/engine/backend/wire/remote.rs", "use crate::engine::backend::{Backend, openai::Chat};");
+        let expected = "wire, which all rooms share, must not know openai (engine::backend::openai::Chat)";
+        assert_eq!(found, [format!("src/engine/backend/wire/remote.rs:1: {expected}")]);
         assert!(floors("src/engine/backend/openai/wire.rs", "use crate::engine::backend::openai::Config;").is_empty());
         assert!(floors("src/engine/backend/mod.rs", "pub use self::openai::OpenAi;").is_empty(), "the front door");
     }

@@ -7,9 +7,10 @@ use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{Hash, Moment, RunId};
 use crate::domain::run::{AttemptKind, Run};
 use crate::engine::backend::{Failure, Reply};
-use crate::engine::failure_kind;
+use crate::engine::{failure_kind, history_view};
 
 use super::super::execution::{Before, Call, Made, Waiting};
+use super::super::view::viewed;
 use super::super::{App, store_fault};
 use super::answer::accepted;
 use super::ask::{Generated, GeneratedAnswer, GenerationFailure};
@@ -69,22 +70,22 @@ impl App {
         plan: Hash,
     ) -> Result<GenerationNeeded, Fault> {
         let (plan, waiting) = self.generating(live, &plan, &run_id).await?;
-        let (history, parent) = match &waiting {
+        let (path, parent) = match &waiting {
             Waiting::Kept(run, _) => match before(run) {
                 Some(id) => {
                     let parent = self.parent(&live.namespace, id).await?;
-                    (self.history_of(&live.namespace, &parent).await?, Some(id))
+                    (self.path_of(&live.namespace, &parent).await?, Some(id))
                 }
                 None => (Vec::new(), None),
             },
             Waiting::Fleeting(_, parent) => {
                 let root = now.start.filter(|id| live.made_one(*id).is_none());
                 let made = live.made().into_iter().map(|bodies| (bodies.exchange, bodies.run)).collect();
-                let history = self.fleeting_history(&live.namespace, &Before { root, made }).await?;
-                (history, parent.as_ref().map(|parent| parent.exchange.id))
+                let path = self.fleeting_path(&live.namespace, &Before { root, made }).await?;
+                (path, parent.as_ref().map(|parent| parent.exchange.id))
             }
         };
-        let mut messages = history;
+        let mut messages = viewed(path, history_view(&plan.settings))?.messages;
         let mut omitted = 0;
         if now.terms.omit_generation_history {
             omitted = u64::try_from(messages.len()).unwrap_or(u64::MAX);

@@ -7,8 +7,9 @@ use tracing::Instrument;
 use crate::app::base::{Parent, Start};
 use crate::app::flight::{Event, Flight, Probing, Watcher};
 use crate::app::turn::{Asking, Base, Companion, Detailed, Input, OnDisconnect, Outcome, StepEnd, Turn};
-use crate::app::{App, Caller, drift};
+use crate::app::{App, Caller, drift, view};
 use crate::domain::drift::{Drift, Seen};
+use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{ExchangeId, Namespace};
 use crate::domain::message::{Message, Role};
@@ -69,7 +70,8 @@ impl App {
         drift::check(&drifts, drift::policy(&turn.input))?;
         plan.warnings.extend(drifts.iter().map(Drift::warning));
         self.engine.ready(&plan, caller.credential.as_ref())?;
-        let history = self.fleeting_history(namespace, &before).await?;
+        let path = self.fleeting_path(namespace, &before).await?;
+        let history = view::apply(&mut plan, path)?;
         let run = self.fleeting_run(&turn, &before, parent.as_ref());
         let flight = Flight::new(run.id.clone(), turn.fingerprint, OnDisconnect::Finish, self.flights.interrupt());
         let watcher = flight.watch(false, None);
@@ -96,6 +98,9 @@ impl App {
                 let asked = match input {
                     Input::Request(asked) => (**asked).clone(),
                     Input::Results(results) => Asked { messages: vec![results.clone()], ..Asked::default() },
+                    Input::Prepared(_) => {
+                        return Err(Fault::new(Reason::Internal, "what was prepared is executed by a run of its own"));
+                    }
                 };
                 let context = Context {
                     thread: None,
@@ -149,20 +154,17 @@ impl App {
         Ok(seen.drifts(offered))
     }
 
-    pub(in crate::app) async fn fleeting_history(
+    pub(in crate::app) async fn fleeting_path(
         &self,
         namespace: &Namespace,
         before: &Before,
-    ) -> Result<Vec<Message>, Fault> {
-        let mut messages = match before.root {
-            Some(id) => self.history_of(namespace, &self.parent(namespace, id).await?).await?,
+    ) -> Result<Vec<Exchange>, Fault> {
+        let mut path = match before.root {
+            Some(id) => self.path_of(namespace, &self.parent(namespace, id).await?).await?,
             None => Vec::new(),
         };
-        for (made, _) in &before.made {
-            messages.extend(made.exchange.messages.iter().cloned());
-            messages.push(made.exchange.assistant.clone());
-        }
-        Ok(messages)
+        path.extend(before.made.iter().map(|(made, _)| made.exchange.clone()));
+        Ok(path)
     }
 
     /// The run of a turn: of a further step, the one that called.
@@ -216,6 +218,7 @@ impl App {
             return self.ask_client(turn.companion.as_ref(), asking, Changes::new()).await;
         };
         let execution = Execution {
+            prior: 0,
             history,
             outbound: None,
             stream: turn.stream,
@@ -224,8 +227,7 @@ impl App {
             deadline: None,
             cancel: Some(flight.cancel.clone()),
         };
-        let executed = self.engine.execute(&plan, &permit, execution, &mut teller).await;
-        drop(permit);
+        let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
         self.meters.called(&executed.observations);
         let now = self.clock.now();
         let answer = match executed.outcome {

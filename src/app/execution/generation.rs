@@ -16,7 +16,7 @@ use crate::engine::{Answer, Plan};
 use crate::store::ledger::{Changes, Token};
 
 use super::completion::completed_run;
-use super::preparation::Prepared;
+use super::preparation::Decided;
 use super::{Claimed, Finished, cancelled, changed_meanwhile};
 
 /// What a client says came of a call.
@@ -59,12 +59,12 @@ pub(in crate::app) enum Waiting {
 
 impl App {
     /// Leaves the call to the client: the run stays RUNNING, and no process has it.
-    pub(super) async fn hand_over(&self, turn: Turn, prepared: Prepared, claimed: Claimed) -> Result<Outcome, Fault> {
+    pub(super) async fn hand_over(&self, turn: Turn, decided: Decided, claimed: Claimed) -> Result<Outcome, Fault> {
         let run = Run { owner: CLIENT.to_owned(), updated_at: self.clock.now(), ..claimed.run };
         let mut changes = Changes::new();
         changes.replace_run(&run, &claimed.token);
         let number = u32::try_from(run.observations.len()).unwrap_or(u32::MAX).saturating_add(1);
-        let asking = Asking { run, number, kind: AttemptKind::First, plan: prepared.plan.planned() };
+        let asking = Asking { run, number, kind: AttemptKind::First, plan: decided.plan.planned() };
         self.ask_client(turn.companion.as_ref(), asking, changes).await
     }
 

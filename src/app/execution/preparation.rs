@@ -1,16 +1,19 @@
 //! Everything that can be decided about a turn before its claim, so that what is refused leaves its id free. It must not write.
 
-use crate::app::base::{Parent, Start, StartThread, head_moved, unanswered};
+use tokio_util::sync::CancellationToken;
+
+use crate::app::base::{Start, StartThread, head_moved, unanswered};
 use crate::app::busy::Asks;
+use crate::app::flight::Flight;
 use crate::app::turn::{Base, Input, Turn};
-use crate::app::{App, Caller, drift, join, store_fault};
+use crate::app::{App, Caller, drift, join, run_id_required, store_fault, view};
 use crate::domain::drift::Drift;
 use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
-use crate::domain::graph::Place;
 use crate::domain::id::{ExchangeId, Namespace, RunId};
 use crate::domain::message::{Message, Role};
 use crate::domain::pairing;
+use crate::domain::prepared::Prepared;
 use crate::domain::run::{Run, State};
 use crate::domain::thread::{Expected, Head};
 use crate::domain::tool::Offer;
@@ -19,19 +22,23 @@ use crate::engine::{Asked, Context, Plan, only_in_coordinate};
 use crate::store::ledger::Token;
 
 /// A turn with all that was decided before its claim.
-pub(super) struct Prepared {
-    pub(super) start: Start,
-    pub(super) plan: Plan,
+pub(in crate::app) struct Decided {
+    pub(in crate::app) start: Start,
+    pub(in crate::app) plan: Plan,
     /// Tools that the path had otherwise; the plan's warnings have them.
-    pub(super) drifts: Vec<Drift>,
+    pub(in crate::app) drifts: Vec<Drift>,
     /// The call as it goes out.
-    pub(super) outbound: Outbound,
-    /// For a run that is not captured, the messages that are sent before the plan's own.
-    pub(super) history: Vec<Message>,
+    pub(in crate::app) outbound: Outbound,
+    /// For a run that is not captured, may be repaired or may fall back, and where it is only looked at, the messages that are sent before the plan's own.
+    pub(in crate::app) history: Vec<Message>,
+    /// How many messages are sent before the plan's own.
+    pub(in crate::app) prior: usize,
     /// The run on record that is opened again or goes on.
-    pub(super) opens: Option<(Run, Token)>,
+    pub(in crate::app) opens: Option<(Run, Token)>,
     /// The exchange whose calls it answers, when it goes on with a run.
-    pub(super) calling: Option<ExchangeId>,
+    pub(in crate::app) calling: Option<ExchangeId>,
+    /// What was prepared, as it is once it is used.
+    pub(in crate::app) uses: Option<(Prepared, Token)>,
 }
 
 impl App {
@@ -97,7 +104,10 @@ impl App {
         asks: &mut Asks<'_>,
         opens: Option<(Run, Token)>,
         calling: Option<ExchangeId>,
-    ) -> Result<Prepared, Fault> {
+    ) -> Result<Decided, Fault> {
+        if let Input::Prepared(input) = &turn.input {
+            return self.decide_prepared(caller, turn, input, asks).await;
+        }
         let namespace = &caller.namespace;
         let start = match calling {
             Some(calling) => {
@@ -109,15 +119,8 @@ impl App {
             },
         };
         let mut plan = self.plan(namespace, turn, &start).await?;
-        if turn.capture && turn.run_id.is_none() && calling.is_none() {
-            // A person's answer comes late, to a run that its caller must be able to name (S3-28).
-            if let Some(tool) = plan.offer.offered.tools.iter().find(|tool| tool.requires_human) {
-                let message = format!(
-                    "tool `{}` needs a person: give the request a `run_id`, so that the answer finds it",
-                    tool.name
-                );
-                return Err(Fault::new(Reason::RunIdRequired, message).with("tool", &tool.name));
-            }
+        if turn.capture && turn.run_id.is_none() && calling.is_none() && !asks.looks {
+            run_id_required(&plan)?;
         }
         let drifts = self.drifts(namespace, &start, &plan.offer.offered).await?;
         drift::check(&drifts, drift::policy(&turn.input))?;
@@ -138,15 +141,34 @@ impl App {
         if turn.companion.is_none() && self.engine.is_clients(&plan)? {
             return Err(only_in_coordinate(&plan.backend_id));
         }
-        self.engine.ready(&plan, caller.credential.as_ref())?;
-        let history = match &start.parent {
-            Some(parent) => self.history_of(namespace, parent).await?,
+        if !asks.looks {
+            self.engine.ready(&plan, caller.credential.as_ref())?;
+        }
+        let path = match &start.parent {
+            Some(parent) => self.path_of(namespace, parent).await?,
             None => Vec::new(),
         };
-        // What is told of an exchange does not need the history again; what is not kept has it in its answer.
-        let kept = if turn.capture { Vec::new() } else { history.clone() };
+        let history = view::apply(&mut plan, path)?;
+        // What is told of an exchange does not need the history again; what is not kept has it in its answer, and repairs and fallbacks send it
+        // once more.
+        let is_needed = !turn.capture || plan.repair_attempts > 0 || !plan.fallbacks.is_empty() || asks.looks;
+        let kept = if is_needed { history.clone() } else { Vec::new() };
+        let prior = history.len();
         let outbound = self.engine.outbound(&plan, history, turn.stream)?;
-        Ok(Prepared { start, plan, drifts, outbound, history: kept, opens, calling })
+        Ok(Decided { start, plan, drifts, outbound, history: kept, prior, opens, calling, uses: None })
+    }
+
+    /// A turn as it would be if it began now, whoever is at work on its thread.
+    pub(in crate::app) async fn looked_ahead(&self, caller: &Caller, turn: &Turn) -> Result<Decided, Fault> {
+        let namespace = &caller.namespace;
+        let (calling, run_id) = self.identify(namespace, turn).await?;
+        let opens = match calling {
+            Some(_) => self.ledger.run(namespace, &run_id).await.map_err(store_fault)?,
+            None => None,
+        };
+        let flight = Flight::new(run_id, turn.fingerprint, turn.on_disconnect, CancellationToken::new());
+        let mut asks = Asks { flight: &flight, on_busy: turn.base.on_busy(), held: None, looks: true };
+        self.prepare(caller, turn, &mut asks, opens, calling).await
     }
 
     /// Where a run that is opened again starts, when its first attempt made a thread: there, and at the same point. Absent when it starts
@@ -180,7 +202,7 @@ impl App {
             None => None,
         };
         let mut start = Start::at(parent, Some(StartThread::Move(thread, head, token)));
-        start.occupied = Some(occupied);
+        start.occupied = occupied;
         Ok(Some(start))
     }
 
@@ -198,7 +220,7 @@ impl App {
             // A thread that was removed takes no run with it.
             && self.ledger.thread(namespace, id).await.map_err(store_fault)?.is_some()
         {
-            start.occupied = Some(self.take_thread(namespace, id, asks).await?);
+            start.occupied = self.take_thread(namespace, id, asks).await?;
             let (thread, head, token) = self.read_thread(namespace, id).await?;
             if let Base::Thread(at) = &turn.base
                 && !at.expected.holds(head.exchange)
@@ -217,6 +239,7 @@ impl App {
         let results = match &turn.input {
             Input::Request(asked) => return self.resolve(namespace, (**asked).clone(), start).await,
             Input::Results(results) => results.clone(),
+            Input::Prepared(_) => return Err(Fault::new(Reason::Internal, "what was prepared is resolved already")),
         };
         let calling = match &start.parent {
             Some(parent) if parent.exchange.is_pending() => &parent.exchange,
@@ -247,47 +270,6 @@ impl App {
             at_root: start.parent.is_none(),
         };
         self.engine.resolve(asked, context).map_err(|fault| fault.within("request"))
-    }
-
-    /// The whole history that ends with an exchange.
-    pub(in crate::app) async fn history_of(
-        &self,
-        namespace: &Namespace,
-        parent: &Parent,
-    ) -> Result<Vec<Message>, Fault> {
-        let max = self.limits.max_history_exchanges;
-        if parent.exchange.depth >= max {
-            let message = format!(
-                "the history has {} exchanges, the limit is {max}: start a new one with a summary",
-                parent.exchange.depth
-            );
-            return Err(Fault::new(Reason::LimitExceeded, message)
-                .with("limit", "max_history_exchanges")
-                .with("max", max)
-                .with("value", parent.exchange.depth));
-        }
-        let exchanges = match parent.place {
-            Some(place) => self.bounded_history(namespace, place).await?,
-            None => vec![parent.exchange.clone()],
-        };
-        let mut messages = Vec::new();
-        for exchange in exchanges {
-            messages.extend(exchange.messages);
-            messages.push(exchange.assistant);
-        }
-        Ok(messages)
-    }
-
-    async fn bounded_history(&self, namespace: &Namespace, place: Place) -> Result<Vec<Exchange>, Fault> {
-        let path = self.ledger.path(namespace, place).await.map_err(store_fault)?;
-        let max = self.limits.max_history_bytes;
-        let exchanges = self.ledger.exchanges(namespace, &path, 1, usize::MAX, max).await.map_err(store_fault)?;
-        if exchanges.last().is_some_and(|last| last.depth == place.depth) {
-            return Ok(exchanges);
-        }
-        let message =
-            format!("the history has more than {max} bytes, which is the limit: start a new one with a summary");
-        Err(Fault::new(Reason::LimitExceeded, message).with("limit", "max_history_bytes").with("max", max))
     }
 }
 

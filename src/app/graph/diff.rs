@@ -152,8 +152,8 @@ impl App {
         let namespace = &caller.namespace;
         let (left, left_place) = self.stored_exchange(namespace, left).await?;
         let (right, right_place) = self.stored_exchange(namespace, right).await?;
-        let left_path = self.path_of(namespace, left_place).await?;
-        let right_path = self.path_of(namespace, right_place).await?;
+        let left_path = self.path_down_to(namespace, left_place).await?;
+        let right_path = self.path_down_to(namespace, right_place).await?;
         let common = graph::common(&left_path, &right_path);
         let depth = common.map_or(0, |place| place.depth);
         let ancestor = match up_to(&left_path, common).last() {

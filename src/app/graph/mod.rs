@@ -102,7 +102,7 @@ impl App {
         let namespace = &caller.namespace;
         self.index(namespace).await?;
         let place = self.place_of(namespace, id).await?;
-        let path = self.path_of(namespace, place).await?;
+        let path = self.path_down_to(namespace, place).await?;
         let mut depth = from.unwrap_or(u64::MAX).min(place.depth.saturating_sub(1));
         let mut nodes = Vec::new();
         while depth > 0 && nodes.len() < limit {
@@ -122,7 +122,7 @@ impl App {
         let mut ends: Vec<(Exchange, Vec<Segment>)> = Vec::with_capacity(ids.len());
         for id in ids {
             let (exchange, place) = self.stored_exchange(namespace, *id).await?;
-            ends.push((exchange, self.path_of(namespace, place).await?));
+            ends.push((exchange, self.path_down_to(namespace, place).await?));
         }
         let mut shared: Option<Vec<Segment>> = None;
         for (_, path) in &ends {
@@ -167,7 +167,7 @@ impl App {
         self.ledger.exchange(namespace, id).await.map_err(store_fault)?.ok_or_else(|| none_such(id))
     }
 
-    async fn path_of(&self, namespace: &Namespace, place: Place) -> Result<Vec<Segment>, Fault> {
+    async fn path_down_to(&self, namespace: &Namespace, place: Place) -> Result<Vec<Segment>, Fault> {
         self.ledger.path(namespace, place).await.map_err(store_fault)
     }
 

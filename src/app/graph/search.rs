@@ -207,7 +207,7 @@ impl App {
         found: &mut Found,
     ) -> Result<(), Fault> {
         let place = self.place_of(namespace, end).await?;
-        let path = self.path_of(namespace, place).await?;
+        let path = self.path_down_to(namespace, place).await?;
         let mut depth = depth.min(place.depth);
         while depth > 0 {
             if found.hits.len() == limit || found.read >= READS {
@@ -265,7 +265,7 @@ impl App {
         if let Some(known) = part.known.get(&branch) {
             return Ok(*known);
         }
-        let path: Vec<Segment> = self.path_of(namespace, place).await?;
+        let path: Vec<Segment> = self.path_down_to(namespace, place).await?;
         let is_in = graph::contains(&path, part.top);
         part.known.insert(branch, is_in);
         Ok(is_in)

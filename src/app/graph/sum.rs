@@ -1,4 +1,4 @@
-//! Summing what runs consumed, each of them once however many ways lead to it (S4-84). It must not know prices.
+//! Summing what runs consumed, each of them once however many ways lead to it (S4-84), and what that may have cost. It must not multiply.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,6 +8,7 @@ use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{ExchangeId, Namespace, RunId};
 use crate::domain::run::{Observation, Run};
 use crate::domain::usage::{Completeness, Usage};
+use crate::engine::{Bill, Engine, Estimate};
 
 /// Most runs that one sum is of.
 const MAX_RUNS: usize = 1_000_000;
@@ -49,6 +50,8 @@ pub struct Summed {
     pub runs: [u64; 3],
     /// By backend and model.
     pub models: Vec<ModelSum>,
+    /// What it may have cost, by currency.
+    pub costs: Vec<Estimate>,
 }
 
 #[derive(Default)]
@@ -83,15 +86,22 @@ impl Sum {
         }
     }
 
-    fn done(self) -> Summed {
+    fn done(self, engine: &Engine) -> Summed {
         // What a provider said of one call is nothing that it said of several.
         let plain = |usage: Usage| Usage { provider_json: String::new(), ..usage };
-        let model =
-            |((backend_id, model), (usage, attempts))| ModelSum { backend_id, model, usage: plain(usage), attempts };
+        let mut bill = Bill::default();
+        for ((backend_id, model), (usage, _)) in &self.models {
+            bill.add(engine.prices(backend_id, model), usage);
+        }
+        let model = |((backend_id, model), (usage, attempts))| {
+            let usage = plain(usage);
+            ModelSum { backend_id, model, usage, attempts }
+        };
         Summed {
             usage: plain(self.all.unwrap_or_default()),
             runs: self.runs,
             models: self.models.into_iter().map(model).collect(),
+            costs: bill.estimates(),
         }
     }
 }
@@ -112,7 +122,7 @@ impl App {
             let run = self.run_of(namespace, id).await?;
             sum.add(&run);
         }
-        Ok(sum.done())
+        Ok(sum.done(&self.engine))
     }
 
     async fn run_of(&self, namespace: &Namespace, id: &RunId) -> Result<Run, Fault> {

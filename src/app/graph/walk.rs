@@ -184,7 +184,7 @@ impl App {
         from: Option<&Position>,
         limit: usize,
     ) -> Result<Walked, Fault> {
-        let path = self.path_of(namespace, place).await?;
+        let path = self.path_down_to(namespace, place).await?;
         let mut page = Walked::default();
         let (mut depth, mut above) = match from {
             None => (1, Above::default()),
@@ -371,7 +371,7 @@ impl Walk<'_> {
     }
 
     async fn parent_of(&self, place: Place) -> Result<(ExchangeId, Place), Fault> {
-        let path = self.app.path_of(self.namespace, place).await?;
+        let path = self.app.path_down_to(self.namespace, place).await?;
         let (parent, place) = self.app.exchange_on(self.namespace, &path, place.depth.saturating_sub(1)).await?;
         Ok((parent.id, place))
     }

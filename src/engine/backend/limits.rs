@@ -1,5 +1,5 @@
-//! What bounds the calls to a backend: how many at once, how many wait, how long, and how often one is made again. It must not know any
-//! dialect.
+//! What bounds the calls to a backend: how many at once, how many wait, how long, how often one is made again, and when none is made for a
+//! while. It must not know any dialect.
 
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ pub struct Limits {
     pub total_timeout_ms: u64,
     /// When a failed call is made again.
     pub retry: Retry,
+    /// When the backend is left alone.
+    pub circuit: Circuit,
 }
 
 /// When a failed call is made again.
@@ -33,9 +35,26 @@ pub struct Retry {
     pub max_retry_after_ms: u64,
 }
 
+/// When a backend that fails again and again is left alone.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Circuit {
+    /// After so many failures in a row; 0 for never.
+    pub failures: u32,
+    /// For so long, in milliseconds; then one call tries.
+    pub open_ms: u64,
+}
+
 impl Default for Limits {
     fn default() -> Self {
-        Self { capacity: 16, queue_limit: 256, total_timeout_ms: 600_000, retry: Retry::default() }
+        let (retry, circuit) = (Retry::default(), Circuit::default());
+        Self { capacity: 16, queue_limit: 256, total_timeout_ms: 600_000, retry, circuit }
+    }
+}
+
+impl Default for Circuit {
+    fn default() -> Self {
+        Self { failures: 0, open_ms: 10_000 }
     }
 }
 
@@ -47,7 +66,7 @@ impl Default for Retry {
 
 impl Limits {
     /// The keys of the configuration that belong here.
-    pub const KEYS: [&'static str; 4] = ["capacity", "queue_limit", "total_timeout_ms", "retry"];
+    pub const KEYS: [&'static str; 5] = ["capacity", "queue_limit", "total_timeout_ms", "retry", "circuit"];
 
     /// What is wrong with the figures: the key, and what it must be.
     pub fn problems(&self) -> Vec<(&'static str, &'static str)> {
@@ -63,6 +82,9 @@ impl Limits {
         }
         if self.retry.max_ms < self.retry.base_ms {
             problems.push(("retry.max_ms", "must not be less than retry.base_ms"));
+        }
+        if self.circuit.open_ms == 0 {
+            problems.push(("circuit.open_ms", "must be 1 or more; `failures = 0` turns the circuit off"));
         }
         problems
     }
@@ -84,9 +106,10 @@ mod tests {
             capacity: 0,
             total_timeout_ms: 0,
             retry: Retry { attempts: 0, max_ms: 1, ..Retry::default() },
+            circuit: Circuit { failures: 1, open_ms: 0 },
             ..Limits::default()
         };
         let keys: Vec<_> = wrong.problems().into_iter().map(|(key, _)| key).collect();
-        assert_eq!(keys, ["capacity", "total_timeout_ms", "retry.attempts", "retry.max_ms"]);
+        assert_eq!(keys, ["capacity", "total_timeout_ms", "retry.attempts", "retry.max_ms", "circuit.open_ms"]);
     }
 }

@@ -1,8 +1,12 @@
 //! Backends: what every provider dialect offers, in one vocabulary. It must not know prompts, profiles, retries or queues; a backend knows
-//! its own dialect and no other's.
+//! its own dialect and no other's; what all dialects need is in [`wire`].
 
+pub mod anthropic;
 pub mod client;
+pub mod gemini;
+pub mod ollama;
 pub mod openai;
+pub mod responses;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -17,8 +21,9 @@ use crate::domain::usage::Usage;
 
 mod limits;
 pub mod scripted;
+pub mod wire;
 
-pub use limits::{Limits, Retry};
+pub use limits::{Circuit, Limits, Retry};
 
 /// One logical call, complete: what a backend encodes. Holds no credential.
 #[derive(Clone, Debug)]

@@ -63,8 +63,6 @@ fn every_mistake_is_told_at_once() {
         [backends.demo]
         kind = "scripted"
         capacity = 0
-        [backends.later]
-        kind = "anthropic"
         [backends.typo]
         kind = "opnai"
         [contracts.person]
@@ -78,7 +76,6 @@ fn every_mistake_is_told_at_once() {
     let told = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     for expected in [
         "backends.demo.capacity: must be 1",
-        "backends.later.kind: `anthropic` is not implemented by this version",
         "backends.typo.kind: there is no backend kind `opnai` (did you mean `openai`?)",
         "profiles.main.backend: there is no backend `dmo` (did you mean `demo`?)",
         "profiles.main.model: must not be empty",
@@ -103,4 +100,27 @@ fn every_mistake_is_told_at_once() {
 fn a_single_profile_is_no_default() {
     let config = config("[profiles.only]\nbackend = \"b\"\nmodel = \"m\"\n[backends.b]\nkind = \"scripted\"");
     assert_eq!(Catalog::load(&config, Path::new(".")).unwrap().default_profile, None);
+}
+
+#[test]
+fn a_fallback_is_another_profile_that_the_server_can_call() {
+    let text = |fallback: &str| {
+        format!(
+            "[profiles.main]\nbackend = \"demo\"\nmodel = \"m\"\nfallback = {fallback}\n[profiles.spare]\nbackend = \"demo\"\n\
+             model = \"n\"\n[profiles.mine]\nbackend = \"mine\"\nmodel = \"o\"\n[backends.demo]\nkind = \"scripted\"\n\
+             [backends.mine]\nkind = \"client\"\n"
+        )
+    };
+    let load = |fallback| Catalog::load(&config(&text(fallback)), Path::new("."));
+    assert_eq!(load("[\"spare\"]").unwrap().profiles["main"].fallback, ["spare"]);
+    for (fallback, what) in [
+        ("[\"main\"]", "names the profile itself"),
+        ("[\"spare\", \"spare\"]", "names `spare` twice"),
+        ("[\"spar\"]", "there is no profile `spar` (did you mean `spare`?)"),
+        ("[\"mine\"]", "`mine` has a backend of the kind `client`, whose calls the client makes"),
+        ("[\"a\", \"a\", \"a\", \"a\", \"a\", \"a\", \"a\", \"a\", \"a\"]", "has 9 profiles, the limit is 8"),
+    ] {
+        let problems = load(fallback).unwrap_err();
+        assert_eq!((problems[0].at.as_str(), problems[0].what.as_str()), ("profiles.main.fallback", what));
+    }
 }

@@ -2,7 +2,7 @@
 //! small answer can keep a server busy for days, or overflow its stack and end the process. It must not know what a schema means.
 //!
 //! A schema is read into a graph: which schemas apply at the same place of a value, and which to its children. References that go round at
-//! one place are refused; before an answer is checked, the visits that the check will make are counted, each pair of schema and place once.
+//! one place are refused; before an answer is checked, the steps that the check will take are counted, each pair of schema and place once.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,8 +10,9 @@ use serde_json::{Map, Value};
 
 use super::schema::{SchemaProblem, problem};
 
-/// Most visits of a schema to a place of an answer.
-const MAX_VISITS: u64 = 1_000_000;
+/// Most steps of a check: one for each visit of a schema to a place of an answer, and one for each value, name or rule that the schema
+/// compares it with there.
+const MAX_STEPS: u64 = 10_000_000;
 /// Deepest nesting of such visits. A thread's stack holds some thousands.
 const MAX_LEVELS: usize = 1_000;
 
@@ -32,6 +33,8 @@ struct Node {
     placed: Vec<usize>,
     /// At any child.
     each: Vec<usize>,
+    /// Values, names and rules that one visit compares with.
+    compares: u64,
 }
 
 struct Reader<'a> {
@@ -64,11 +67,11 @@ impl Bounds {
 
     /// Whether checking this value stays within the bounds.
     pub(super) fn allow(&self, value: &Value) -> bool {
-        self.visits(0, value, 0, &mut HashMap::new()).is_some()
+        self.steps(0, value, 0, &mut HashMap::new()).is_some()
     }
 
-    /// How many visits checking a value against a node makes; absent when they are too many or too deep.
-    fn visits(
+    /// How many steps checking a value against a node takes; absent when they are too many or too deep.
+    fn steps(
         &self,
         index: usize,
         value: &Value,
@@ -79,13 +82,13 @@ impl Bounds {
         if level > MAX_LEVELS {
             return None;
         }
-        if let Some(visits) = known.get(&(index, std::ptr::from_ref(value))) {
-            return Some(*visits);
+        if let Some(steps) = known.get(&(index, std::ptr::from_ref(value))) {
+            return Some(*steps);
         }
-        let mut visits = 1_u64;
+        let mut steps = node.compares.saturating_add(1);
         let mut visit = |index: usize, value: &Value| {
-            visits = visits.saturating_add(self.visits(index, value, level + 1, known)?);
-            (visits <= MAX_VISITS).then_some(())
+            steps = steps.saturating_add(self.steps(index, value, level + 1, known)?);
+            (steps <= MAX_STEPS).then_some(())
         };
         for index in &node.here {
             visit(*index, value)?;
@@ -107,8 +110,8 @@ impl Bounds {
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
-        known.insert((index, std::ptr::from_ref(value)), visits);
-        Some(visits)
+        known.insert((index, std::ptr::from_ref(value)), steps);
+        (steps <= MAX_STEPS).then_some(steps)
     }
 
     /// Whether some node leads to itself at the same place. Nodes without anything left to lead to are taken away until none is left, or
@@ -180,6 +183,7 @@ impl<'a> Reader<'a> {
             return Ok(node);
         };
         for (key, field) in fields {
+            node.compares = node.compares.saturating_add(compares(key, field));
             match (key.as_str(), field) {
                 ("$ref" | "$dynamicRef", Value::String(target)) => node.here.extend(self.follow(target)?),
                 ("properties", Value::Object(named)) => {
@@ -233,6 +237,19 @@ impl<'a> Reader<'a> {
         }
         Ok(found.into_iter().map(|schema| self.node(schema)).collect())
     }
+}
+
+/// How much a keyword compares a value with, whatever that is.
+fn compares(key: &str, field: &Value) -> u64 {
+    let count = match (key, field) {
+        ("enum" | "required", Value::Array(items)) => items.len(),
+        (
+            "properties" | "patternProperties" | "dependentRequired" | "dependentSchemas" | "dependencies",
+            Value::Object(named),
+        ) => named.len(),
+        _ => 0,
+    };
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 /// Keywords whose values are data, not schemas.
@@ -322,6 +339,19 @@ mod tests {
         let defs: Map<String, Value> = (0..3_000).map(|number| (format!("d{number}"), last(number))).collect();
         let chain = json!({ "$defs": defs, "$ref": "#/$defs/d0" });
         assert!(!Bounds::of(&chain).unwrap().allow(&nested(1)));
+    }
+
+    /// A long list of values in the schema, compared with each of many items in the answer, is work as well.
+    #[test]
+    fn long_lists_in_a_schema_count_for_each_place() {
+        let words: Vec<String> = (0..2_000).map(|number| format!("word {number}")).collect();
+        let list = |schema: Value| Bounds::of(&json!({ "items": schema })).unwrap();
+        let items = |count: usize| Value::from(vec![json!({}); count]);
+        let named: Map<String, Value> = words.iter().map(|word| (word.clone(), json!({}))).collect();
+        for schema in [json!({ "enum": words }), json!({ "required": words }), json!({ "properties": named })] {
+            let bounds = list(schema);
+            assert!(bounds.allow(&items(1_000)) && !bounds.allow(&items(10_000)));
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::domain::tool::{Tool, ToolSet};
 use crate::engine::config::{ConfigProblem, check_id, explain};
 use crate::engine::nearest::hint;
 use crate::engine::profile::ParametersConfig;
+use crate::engine::repair::RepairConfig;
 
 /// Longest prompt file, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -29,6 +30,7 @@ struct Front {
     tools: Option<Vec<ToolConfig>>,
     session: Option<String>,
     parameters: ParametersConfig,
+    repair: Option<RepairConfig>,
     variables: Vec<VariableConfig>,
 }
 
@@ -160,6 +162,7 @@ pub(super) fn parse(file: &str, stem: &str, text: &str) -> Result<Prompt, Vec<Co
         contract_id: front.contract,
         tools: front.tools.map(|tools| ToolSet { tools: tools.into_iter().map(tool).collect() }),
         parameters,
+        repair_attempts: front.repair.map(|repair| repair.attempts),
         variables,
         template: body.to_owned(),
         sections,

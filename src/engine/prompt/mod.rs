@@ -44,6 +44,8 @@ pub struct Prompt {
     pub tools: Option<ToolSet>,
     /// Its parameters.
     pub parameters: Parameters,
+    /// How often an answer without its form may be asked for again.
+    pub repair_attempts: Option<u32>,
     /// The variables that it declares, in order.
     pub variables: Vec<Variable>,
     /// The body as written.

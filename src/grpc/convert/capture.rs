@@ -3,16 +3,27 @@
 use super::execution::{self, Request};
 use super::problem::{self, whole};
 use super::thread::{self, Point, Target};
-use super::{Path, Problems};
+use super::{Path, Problems, id};
 use crate::domain::fault::Fault;
+use crate::domain::id::{PreparedId, RunId};
 use crate::domain::thread::OnBusy;
-use crate::grpc::{pb, unimplemented};
+use crate::grpc::pb;
+
+/// What to execute.
+#[expect(clippy::large_enum_variant, reason = "made once a call, and taken apart at once")]
+#[derive(Clone, Debug)]
+pub enum Execution {
+    /// A request.
+    Request(Request),
+    /// What was prepared, with the caller's id for the run.
+    Prepared(PreparedId, Option<RunId>),
+}
 
 /// A Run.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// What to execute.
-    pub request: Request,
+    pub execution: Execution,
     /// Keep the exchange.
     pub capture: bool,
     /// Return the messages that were sent.
@@ -23,7 +34,7 @@ pub struct Run {
 #[derive(Clone, Debug)]
 pub struct Capture {
     /// What to execute.
-    pub request: Request,
+    pub execution: Execution,
     /// A thread to put it on.
     pub thread: Option<Target>,
 }
@@ -33,15 +44,23 @@ pub struct Capture {
 /// # Errors
 /// What is wrong with the request.
 pub fn run_from_pb(request: pb::RunRequest) -> Result<Run, Fault> {
-    use pb::run_request::Execution;
+    use pb::run_request::Execution as PbExecution;
     whole(|at, problems| {
-        let execution = problem::required(request.execution, "`request`", &at.field("request"), problems)?;
-        let execution = match execution {
-            Execution::Request(request) => execution::from_pb(request, &at.field("request"), problems),
-            Execution::Prepared(_) => prepared(&at.field("prepared"), problems),
+        let choices = "`request` or `prepared`";
+        let execution = match problem::required(request.execution, choices, &at.field("request"), problems)? {
+            PbExecution::Request(request) => {
+                execution::from_pb(request, &at.field("request"), problems).map(Execution::Request)
+            }
+            PbExecution::Prepared(prepared) => {
+                if request.capture.is_some() {
+                    let message = "must be absent with `prepared`: the choice that was made when it was prepared holds";
+                    problems.add(&at.field("capture"), message);
+                }
+                prepared_from_pb(&prepared, &at.field("prepared"), problems)
+            }
         };
         Some(Run {
-            request: execution?,
+            execution: execution?,
             capture: request.capture.unwrap_or_default(),
             include_rendered_messages: request.include_rendered_messages,
         })
@@ -67,12 +86,28 @@ pub fn stream_capture_from_pb(request: pb::StreamCaptureRequest) -> Result<Captu
     })
 }
 
-fn from_pb(request: pb::CaptureRequest, at: &Path<'_>, problems: &mut Problems) -> Option<Capture> {
-    use pb::capture_request::{Execution, Thread};
-    let execution = match problem::required(request.execution, "it", &at.field("request"), problems) {
+/// A Capture inside another request.
+pub(super) fn from_pb(request: pb::CaptureRequest, at: &Path<'_>, problems: &mut Problems) -> Option<Capture> {
+    use pb::capture_request::{Execution as PbExecution, Thread};
+    let choices = "`request` or `prepared`";
+    let execution = match problem::required(request.execution, choices, &at.field("request"), problems) {
         None => None,
-        Some(Execution::Request(request)) => execution::from_pb(request, &at.field("request"), problems),
-        Some(Execution::Prepared(_)) => prepared(&at.field("prepared"), problems),
+        Some(PbExecution::Request(request)) => {
+            execution::from_pb(request, &at.field("request"), problems).map(Execution::Request)
+        }
+        Some(PbExecution::Prepared(prepared)) => {
+            let thread = request.thread.as_ref().map(|thread| match thread {
+                Thread::ExistingThread(_) => "existing_thread",
+                Thread::NewThread(_) => "new_thread",
+            });
+            if let Some(field) = thread {
+                problems.add(
+                    &at.field(field),
+                    "must be absent with `prepared`, which has its place: prepare it on the thread",
+                );
+            }
+            prepared_from_pb(&prepared, &at.field("prepared"), problems)
+        }
     };
     let thread = match request.thread {
         None => Some(None),
@@ -82,7 +117,7 @@ fn from_pb(request: pb::CaptureRequest, at: &Path<'_>, problems: &mut Problems) 
             thread::new_from_pb(new, &at.field("new_thread"), problems).map(|new| Some(Target::New(new)))
         }
     };
-    Some(Capture { request: execution?, thread: thread? })
+    Some(Capture { execution: execution?, thread: thread? })
 }
 
 /// A thread that has no exchanges.
@@ -95,15 +130,15 @@ pub(super) fn empty_thread_from_pb(point: pb::ThreadPoint, at: &Path<'_>, proble
     Some(point)
 }
 
-fn prepared(at: &Path<'_>, problems: &mut Problems) -> Option<Request> {
-    problems.not_implemented(at, unimplemented::PREPARED);
-    None
+fn prepared_from_pb(prepared: &pb::PreparedExecution, at: &Path<'_>, problems: &mut Problems) -> Option<Execution> {
+    let id = id::required(&prepared.prepared_id, &at.field("prepared_id"), problems);
+    let run_id = id::optional(&prepared.run_id, &at.field("run_id"), problems);
+    Some(Execution::Prepared(id?, run_id?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::fault::Reason;
 
     fn asked() -> pb::ExecutionRequest {
         pb::ExecutionRequest { text: "hello".to_owned(), ..pb::ExecutionRequest::default() }
@@ -130,17 +165,20 @@ mod tests {
     }
 
     #[test]
-    fn a_prepared_execution_is_not_there_yet() {
-        let prepared = pb::PreparedExecution::default();
-        let request = pb::CaptureRequest {
-            execution: Some(pb::capture_request::Execution::Prepared(prepared.clone())),
-            thread: None,
-        };
-        let fault = capture_from_pb(request).unwrap_err();
-        assert_eq!((fault.reason, fault.metadata["feature"].as_str()), (Reason::NotImplemented, "prepared"));
-        let execution = Some(pb::run_request::Execution::Prepared(prepared));
-        let fault = run_from_pb(pb::RunRequest { execution, ..pb::RunRequest::default() }).unwrap_err();
-        assert_eq!(fault.reason, Reason::NotImplemented);
+    fn a_prepared_execution_comes_alone() {
+        let prepared =
+            |prepared_id: &str| pb::PreparedExecution { prepared_id: prepared_id.to_owned(), run_id: "r".to_owned() };
+        let execution = |id| Some(pb::capture_request::Execution::Prepared(prepared(id)));
+        let read = capture_from_pb(pb::CaptureRequest { execution: execution("p"), thread: None }).unwrap();
+        let Execution::Prepared(id, run_id) = read.execution else { panic!("it was prepared") };
+        assert_eq!((id.as_str(), run_id), ("p", Some(RunId::new("r"))));
+        let thread = Some(pb::capture_request::Thread::NewThread(pb::NewThread::default()));
+        let wrong = capture_from_pb(pb::CaptureRequest { execution: execution(""), thread }).unwrap_err();
+        let paths: Vec<_> = wrong.fields.into_iter().map(|field| field.path).collect();
+        assert_eq!(paths, ["new_thread", "prepared.prepared_id"]);
+        let execution = Some(pb::run_request::Execution::Prepared(prepared("p")));
+        let run = pb::RunRequest { execution, capture: Some(false), ..pb::RunRequest::default() };
+        assert_eq!(run_from_pb(run).unwrap_err().fields[0].path, "capture");
     }
 
     #[test]

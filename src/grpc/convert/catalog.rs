@@ -24,6 +24,7 @@ pub fn prompt_to_pb(prompt: &Prompt, detail: Detail) -> pb::Prompt {
         profile_id: id::text(prompt.profile_id.as_ref()),
         contract_id: id::text(prompt.contract_id.as_ref()),
         tool_names: tools.iter().map(|tool| tool.name.clone()).collect(),
+        repair_attempts: prompt.repair_attempts,
         template: if detail == Detail::Whole { prompt.template.clone() } else { String::new() },
     }
 }
@@ -45,6 +46,7 @@ pub fn profile_to_pb(profile: &Profile, default_profile: Option<&str>) -> pb::Pr
         model: profile.model.clone(),
         parameters: Some(execution::parameters_to_pb(profile.parameters.clone())),
         is_default: default_profile == Some(profile.id.as_str()),
+        repair_attempts: profile.repair_attempts,
     }
 }
 
@@ -69,7 +71,12 @@ pub fn contract_to_pb(contract: &ConfiguredContract, detail: Detail) -> pb::Conf
         (Contract::JsonSchema { schema_json, .. }, Detail::Whole) => schema_json.clone(),
         (Contract::JsonSchema { .. }, Detail::Line) | (Contract::Text | Contract::Json, _) => String::new(),
     };
-    pb::ConfiguredContract { contract_id: contract.id.clone(), description: contract.description.clone(), schema_json }
+    pb::ConfiguredContract {
+        contract_id: contract.id.clone(),
+        description: contract.description.clone(),
+        schema_json,
+        repair_attempts: contract.repair_attempts,
+    }
 }
 
 #[cfg(test)]
@@ -81,10 +88,13 @@ mod tests {
     #[test]
     fn the_default_profile_is_marked() {
         let profile = Profile {
+            fallback: Vec::new(),
             id: "fast".to_owned(),
             backend_id: "b".to_owned(),
             model: "m".to_owned(),
             parameters: Parameters { seed: Some(1), ..Parameters::default() },
+            prices: None,
+            repair_attempts: None,
         };
         let out = profile_to_pb(&profile, Some("fast"));
         assert_eq!((out.is_default, out.parameters.and_then(|p| p.seed)), (true, Some(1)));
@@ -98,9 +108,11 @@ mod tests {
             id: "verdict".to_owned(),
             description: "d".to_owned(),
             contract: Contract::JsonSchema { name: "verdict".to_owned(), schema_json: schema_json.clone() },
+            repair_attempts: Some(2),
         };
         assert_eq!(contract_to_pb(&contract, Detail::Whole).schema_json, schema_json);
-        assert_eq!(contract_to_pb(&contract, Detail::Line).schema_json, "");
+        let line = contract_to_pb(&contract, Detail::Line);
+        assert_eq!((line.schema_json.as_str(), line.repair_attempts), ("", Some(2)));
     }
 
     #[test]

@@ -77,7 +77,8 @@ pub fn stream_continue_from_pb(request: pb::StreamContinueRequest) -> Result<Con
     })
 }
 
-fn from_pb(request: pb::ContinueRequest, at: &Path<'_>, problems: &mut Problems) -> Option<Continue> {
+/// A Continue inside another request.
+pub(super) fn from_pb(request: pb::ContinueRequest, at: &Path<'_>, problems: &mut Problems) -> Option<Continue> {
     use pb::continue_request::{From as PbFrom, Input as PbInput};
     let choices = "`exchange`, `thread` or `uncaptured_prefix`";
     let from = match problem::required(request.from, choices, &at.field("from"), problems) {

@@ -3,6 +3,7 @@
 use super::problem::{self, filled};
 use super::{Path, Problems, json};
 use crate::domain::settings::{Contract, ContractChoice, Validation, ValidationStatus};
+use crate::engine::json_in;
 use crate::grpc::pb;
 
 /// Longest schema, in bytes.
@@ -75,8 +76,8 @@ pub fn to_pb(contract: ContractChoice) -> pb::Contract {
     pb::Contract { form: Some(form) }
 }
 
-/// What validation found, in an answer.
-pub fn validation_to_pb(validation: Validation) -> pb::Validation {
+/// What validation found in an answer of this text.
+pub fn validation_to_pb(validation: Validation, text: &str) -> pb::Validation {
     let status = match validation.status {
         ValidationStatus::NotApplicable => pb::ValidationStatus::NotApplicable,
         ValidationStatus::Valid => pb::ValidationStatus::Valid,
@@ -87,7 +88,10 @@ pub fn validation_to_pb(validation: Validation) -> pb::Validation {
         schema_path: violation.schema_path,
         message: violation.message,
     });
-    pb::Validation { status: status.into(), violations: violations.collect() }
+    // The text stays as the model said it, fences and all; the value is what was found valid in it.
+    let value = if status == pb::ValidationStatus::Valid { json_in(text) } else { None };
+    let value_json = value.unwrap_or_default().to_owned();
+    pb::Validation { status: status.into(), violations: violations.collect(), value_json }
 }
 
 #[cfg(test)]
@@ -146,8 +150,11 @@ mod tests {
             schema_path: "/properties/a".to_owned(),
             message: "m".to_owned(),
         };
-        let found = validation_to_pb(Validation { status: ValidationStatus::Invalid, violations: vec![violation] });
+        let invalid = Validation { status: ValidationStatus::Invalid, violations: vec![violation] };
+        let found = validation_to_pb(invalid, "{}");
         assert_eq!(found.status(), pb::ValidationStatus::Invalid);
-        assert_eq!(found.violations[0].instance_path, "/a");
+        assert_eq!((found.violations[0].instance_path.as_str(), found.value_json.as_str()), ("/a", ""));
+        let valid = Validation { status: ValidationStatus::Valid, violations: Vec::new() };
+        assert_eq!(validation_to_pb(valid, "So:\n```json\n{\"a\": 1}\n```").value_json, "{\"a\": 1}");
     }
 }

@@ -7,6 +7,7 @@ use crate::grpc::pb;
 
 /// An exchange in an answer, with the tool sets that it names by their hashes.
 pub fn to_pb(exchange: Exchange, offered: ToolSet, standing: ToolSet) -> pb::Exchange {
+    let text = exchange.assistant.joined_text();
     pb::Exchange {
         exchange_id: exchange.id.to_string(),
         parent_exchange_id: id::text(exchange.parent),
@@ -18,14 +19,14 @@ pub fn to_pb(exchange: Exchange, offered: ToolSet, standing: ToolSet) -> pb::Exc
         thread_id: id::text(exchange.thread_id),
         origin: origin_to_pb(exchange.origin).into(),
         messages: message::list_to_pb(exchange.messages),
-        text: exchange.assistant.joined_text(),
         pending_tool_calls: message::calls_to_pb(exchange.assistant.tool_calls().cloned()),
         assistant: Some(message::to_pb(exchange.assistant)),
         stop_reason: run::stop_reason_to_pb(exchange.stop_reason).into(),
         stop_reason_raw: exchange.stop_reason_raw,
         tools: Some(tool::use_to_pb(offered, standing)),
         effective_settings: execution::settings_to_pb(exchange.settings),
-        validation: Some(contract::validation_to_pb(exchange.validation)),
+        validation: Some(contract::validation_to_pb(exchange.validation, &text)),
+        text,
         usage: Some(usage::to_pb(exchange.usage)),
         observations: run::observations_to_pb(exchange.observations),
         warnings: execution::warnings_to_pb(exchange.warnings),

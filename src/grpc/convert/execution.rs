@@ -6,15 +6,16 @@ use prost_types::value::Kind;
 use prost_types::{Struct, Value};
 
 use super::message::all;
-use super::problem::{absent_if_empty, filled};
+use super::problem::{self, absent_if_empty, filled};
 use super::{Path, Problems, contract, id, json, label, message, tool};
 use crate::app::turn::OnDisconnect;
 use crate::domain::drift::Policy;
 use crate::domain::id::RunId;
 use crate::domain::message::{Message, Role, ToolResult};
 use crate::domain::settings::{EffectiveSetting, Parameters, Source, Warning};
+use crate::domain::view::View;
 use crate::engine::{Asked, PromptInput};
-use crate::grpc::{pb, unimplemented};
+use crate::grpc::pb;
 
 #[cfg(test)]
 mod tests;
@@ -70,9 +71,6 @@ impl Results {
 
 /// An execution request.
 pub fn from_pb(request: pb::ExecutionRequest, at: &Path<'_>, problems: &mut Problems) -> Option<Request> {
-    if request.history_view.is_some() {
-        problems.not_implemented(&at.field("history_view"), unimplemented::HISTORY_VIEW);
-    }
     let brings_something = request.prompt.is_some() || !request.messages.is_empty() || !request.text.is_empty();
     if !brings_something {
         problems.add(at, "brings nothing new: set `text`, `messages` or `prompt`");
@@ -91,6 +89,7 @@ pub fn from_pb(request: pb::ExecutionRequest, at: &Path<'_>, problems: &mut Prob
         None => Some(None),
         Some(contract) => contract::from_pb(contract, &at.field("contract"), problems).map(Some),
     };
+    let repair_attempts = request.repair.map(|repair| repair.attempts);
     let tools = tool::optional_list_from_pb(request.tools, &at.field("tools"), problems);
     let standing_tools = tool::optional_list_from_pb(request.standing_tools, &at.field("standing_tools"), problems);
     let tool_choice = match request.tool_choice {
@@ -98,6 +97,10 @@ pub fn from_pb(request: pb::ExecutionRequest, at: &Path<'_>, problems: &mut Prob
         Some(choice) => tool::choice_from_pb(choice, &at.field("tool_choice"), problems).map(Some),
     };
     let on_tool_drift = on_tool_drift_from_pb(request.on_tool_drift, &at.field("on_tool_drift"), problems);
+    let history_view = match request.history_view {
+        None => Some(None),
+        Some(view) => view_from_pb(view, &at.field("history_view"), problems).map(Some),
+    };
     let labels = label::from_pb(request.labels, &at.field("labels"), problems);
     let on_disconnect = on_disconnect_from_pb(request.on_disconnect, &at.field("on_disconnect"), problems);
 
@@ -112,11 +115,13 @@ pub fn from_pb(request: pb::ExecutionRequest, at: &Path<'_>, problems: &mut Prob
             model: absent_if_empty(request.model),
             parameters: parameters?,
             contract: contract?,
+            repair_attempts,
             tools: tools?,
             standing_tools: standing_tools?,
             tool_choice: tool_choice?,
             on_tool_drift: on_tool_drift?,
             session_id: absent_if_empty(request.session_id),
+            history_view: history_view?,
         },
         labels: labels?,
         on_disconnect: on_disconnect?,
@@ -164,6 +169,27 @@ fn on_tool_drift_from_pb(number: i32, at: &Path<'_>, problems: &mut Problems) ->
             let words = "TOOL_DRIFT_POLICY_WARN, TOOL_DRIFT_POLICY_REFUSE or nothing";
             problems.add(at, format!("has the unknown value {number}: use {words}"));
             None
+        }
+    }
+}
+
+fn view_from_pb(view: pb::HistoryView, at: &Path<'_>, problems: &mut Problems) -> Option<View> {
+    use pb::history_view::View as PbView;
+    let counted = |count: u64, field: &str, problems: &mut Problems| {
+        if count == 0 {
+            problems.add(&at.field(field), "must be 1 or more: leave `history_view` out to send the whole history");
+        }
+        count > 0
+    };
+    match problem::required(view.view, "`last_turns`, `from_exchange` or `token_budget`", at, problems)? {
+        PbView::LastTurns(pb::LastTurns { turns }) => {
+            counted(turns.into(), "last_turns.turns", problems).then_some(View::LastTurns(turns))
+        }
+        PbView::TokenBudget(pb::TokenBudget { tokens }) => {
+            counted(tokens, "token_budget.tokens", problems).then_some(View::Tokens(tokens))
+        }
+        PbView::FromExchange(from) => {
+            id::required(&from.exchange_id, &at.field("from_exchange.exchange_id"), problems).map(View::From)
         }
     }
 }

@@ -21,6 +21,7 @@ pub mod json;
 pub mod label;
 pub mod message;
 pub mod moment;
+pub mod prepare;
 pub mod problem;
 pub mod progress;
 pub mod record;

@@ -53,13 +53,18 @@ pub fn from_pb(usage: pb::Usage, at: &Path<'_>, problems: &mut Problems) -> Opti
     good.then_some(usage)
 }
 
-/// Usage in an answer.
-pub fn to_pb(usage: Usage) -> pb::Usage {
-    let completeness = match usage.completeness {
+/// How much of a usage is known, in an answer.
+pub(super) fn completeness_to_pb(completeness: Completeness) -> pb::UsageCompleteness {
+    match completeness {
         Completeness::Complete => pb::UsageCompleteness::Complete,
         Completeness::Partial => pb::UsageCompleteness::Partial,
         Completeness::Unknown => pb::UsageCompleteness::Unknown,
-    };
+    }
+}
+
+/// Usage in an answer.
+pub fn to_pb(usage: Usage) -> pb::Usage {
+    let completeness = completeness_to_pb(usage.completeness);
     pb::Usage {
         input_tokens: usage.input_tokens,
         output_tokens: usage.output_tokens,

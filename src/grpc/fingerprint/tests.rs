@@ -51,7 +51,7 @@ fn names_delivery_and_labels_do_not_count() {
 
 #[test]
 fn everything_else_counts() {
-    let changes: [fn(&mut pb::ExecutionRequest); 12] = [
+    let changes: [fn(&mut pb::ExecutionRequest); 14] = [
         |r| r.text.push('!'),
         |r| r.prompt = None,
         |r| r.messages.push(pb::Message::default()),
@@ -64,6 +64,8 @@ fn everything_else_counts() {
         |r| r.tool_choice = Some(pb::ToolChoice::default()),
         |r| r.session_id.push('x'),
         |r| r.history_view = Some(pb::HistoryView::default()),
+        |r| r.on_tool_drift = 2,
+        |r| r.repair = Some(pb::Repair { attempts: 1 }),
     ];
     let mut seen = vec![of(|_| {})];
     for change in changes {

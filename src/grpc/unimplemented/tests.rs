@@ -52,7 +52,7 @@ fn the_list_is_sorted_and_names_each_once() {
     let before = features.clone();
     features.dedup();
     assert_eq!(features, before);
-    assert!(features.is_sorted() && features.contains(&HISTORY_VIEW));
+    assert!(features.is_sorted() && features.contains(&VERIFY_SCOPE));
 }
 
 #[test]

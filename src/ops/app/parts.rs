@@ -9,8 +9,9 @@ use secrecy::SecretString;
 
 use crate::app::Limits;
 use crate::domain::source::{Clock, Ids};
-use crate::engine::backend::{Backend, client, openai, scripted};
-use crate::engine::{BackendConfig, Catalog, ConfigProblem, Engine};
+use crate::engine::backend::wire;
+use crate::engine::backend::{Backend, client, scripted};
+use crate::engine::{AsFarAsRead, BackendConfig, Catalog, ConfigProblem, DIALECTS, Engine};
 use crate::ops::config::{Config, ServerConfig};
 use crate::ops::environment::Environment;
 
@@ -55,7 +56,7 @@ pub fn engine(
     };
     let seed = u64::try_from(ids.uuid().as_u128() & u128::from(u64::MAX)).unwrap_or_default();
     let engine = Engine::new(catalog, backends, Arc::clone(clock), Arc::clone(ids), seed)?;
-    Ok(Engineered { engine, notes })
+    Ok(Engineered { engine: engine.configured(&config.engine.backends), notes })
 }
 
 /// What a backend takes from around it.
@@ -77,9 +78,11 @@ fn backend(
             let settings = config.settings(id)?;
             Ok(Some(Arc::new(client::Client::new(settings))))
         }
-        "openai" => open_ai(id, config, around, notes).map(Some),
         "scripted" => scripted(id, config).map(Some),
-        _ => Ok(None),
+        kind => match DIALECTS.iter().find(|dialect| dialect.kind == kind) {
+            Some(dialect) => spoken(id, (dialect.read)(config, id), around, notes).map(Some),
+            None => Ok(None),
+        },
     }
 }
 
@@ -92,15 +95,15 @@ fn scripted(id: &str, config: &BackendConfig) -> Result<Arc<dyn Backend>, Vec<Co
     }
 }
 
-fn open_ai(
+/// A backend of any dialect, with its key.
+fn spoken(
     id: &str,
-    config: &BackendConfig,
+    (settings, mut problems): AsFarAsRead,
     around: &Surroundings<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Arc<dyn Backend>, Vec<ConfigProblem>> {
-    let (settings, mut problems) = config.read_settings::<openai::Config>(id);
     let Some(mut settings) = settings else { return Err(problems) };
-    let key = match (&settings.api_key_env, &settings.api_key_file) {
+    let key = match (settings.api_key_env(), settings.api_key_file()) {
         (Some(variable), _) => {
             let key = around.environment.var(variable);
             if key.is_none() {
@@ -108,7 +111,7 @@ fn open_ai(
                     "backend `{id}`: {variable} is not set, so each call must bring a credential of its own"
                 ));
                 // Told as what it is, instead of as the provider's 401.
-                settings.requires_credential = true;
+                settings.require_credential();
             }
             key
         }
@@ -126,12 +129,11 @@ fn open_ai(
         (None, None) => None,
     };
     let clock = Arc::clone(around.clock);
-    let made = openai::OpenAi::new(settings, key.map(SecretString::from), Arc::new(move || clock.now()));
-    match made {
-        Ok(backend) if problems.is_empty() => return Ok(Arc::new(backend)),
+    match settings.open(key.map(SecretString::from), Arc::new(move || clock.now())) {
+        Ok(backend) if problems.is_empty() => return Ok(backend),
         Ok(_) => {}
-        Err(openai::Error::Config(found)) => problems.extend(named(id, found)),
-        Err(error @ openai::Error::Connections(_)) => {
+        Err(wire::Error::Config(found)) => problems.extend(named(id, found)),
+        Err(error @ wire::Error::Connections(_)) => {
             problems.push(ConfigProblem::new(format!("backends.{id}"), error.to_string(), ""));
         }
     }
@@ -144,11 +146,16 @@ fn named<K: AsRef<str>>(id: &str, problems: Vec<(K, String)>) -> Vec<ConfigProbl
 }
 
 /// The limits in force: name in the configuration, value, unit.
-pub(super) fn limits(server: &ServerConfig, limits: &Limits) -> Vec<(&'static str, u64, &'static str)> {
+pub(super) fn limits(
+    server: &ServerConfig,
+    limits: &Limits,
+    max_repair_attempts: u32,
+) -> Vec<(&'static str, u64, &'static str)> {
     let size = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
     vec![
         ("max_message_bytes", size(server.max_message_bytes), "bytes"),
         ("max_streams_per_connection", server.max_streams_per_connection.into(), "count"),
+        ("max_repair_attempts", max_repair_attempts.into(), "count"),
         ("max_history_exchanges", limits.max_history_exchanges, "count"),
         ("max_history_bytes", size(limits.max_history_bytes), "bytes"),
         ("max_runs", size(limits.max_runs), "count"),
@@ -158,6 +165,8 @@ pub(super) fn limits(server: &ServerConfig, limits: &Limits) -> Vec<(&'static st
         ("max_queued_per_thread", size(limits.max_queued_per_thread), "count"),
         ("max_coordination_streams", size(limits.max_coordination_streams), "count"),
         ("coordination_expiry_hours", limits.coordination_expiry_hours, "hours"),
+        ("prepared_expiry_minutes", limits.prepared_expiry_minutes, "minutes"),
+        ("max_prepared_hours", limits.max_prepared_hours, "hours"),
         ("coordination_heartbeat_seconds", limits.coordination_heartbeat_seconds, "seconds"),
         ("coordination_patience_seconds", limits.coordination_patience_seconds, "seconds"),
     ]

@@ -73,6 +73,7 @@ impl Answer {
             // A run that goes on with tool results calls once more, which is no second attempt.
             Some(Event::AttemptStarted(attempt)) if attempt.number > 1 && attempt.kind() != pb::AttemptKind::First => {
                 let kind = words::attempt_kind(attempt.kind);
+                self.begin_anew(terminal)?;
                 self.note(
                     Style::Dim,
                     &format!("attempt {} ({kind}) at {}", attempt.number, attempt.backend_id),
@@ -161,6 +162,17 @@ impl Answer {
         self.said.push_str(text);
         let text = terminal.foreign(text);
         terminal.write(&text)
+    }
+
+    /// What was written belongs to an attempt that does not count.
+    fn begin_anew(&mut self, terminal: &mut Terminal) -> io::Result<()> {
+        if self.written && !self.at_line_start {
+            self.at_line_start = true;
+            terminal.write("\n")?;
+        }
+        self.written = false;
+        self.said.clear();
+        Ok(())
     }
 
     fn reasoning(&mut self, text: &str, terminal: &mut Terminal) -> io::Result<()> {
@@ -362,6 +374,7 @@ mod tests {
             pending_tool_calls: vec![call],
             validation: Some(pb::Validation {
                 status: pb::ValidationStatus::Invalid.into(),
+                value_json: String::new(),
                 violations: vec![violation],
             }),
             ..exchange()

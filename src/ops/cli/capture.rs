@@ -30,6 +30,7 @@ pub(super) struct Arguments {
 pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Result<(), Failure> {
     let text = request::text(arguments.text, !arguments.request.speaks(), context.terminal)?;
     let request = arguments.request.build(text, &arguments.run, context.terminal)?;
+    let wants_a_form = arguments.request.wants_a_form();
     let thread = match (arguments.thread, arguments.new_thread) {
         (Some(thread_id), _) => {
             let point = pb::ThreadPoint { thread_id, ..Default::default() };
@@ -44,7 +45,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     let capture = pb::CaptureRequest { execution: Some(pb::capture_request::Execution::Request(request)), thread };
     let remote = context.remote().await?;
     let mut answer = Answer::begin();
-    let whole = arguments.no_stream || context.terminal.is_json();
+    let whole = arguments.no_stream || wants_a_form || context.terminal.is_json();
     let response = remote
         .within(async {
             if whole {

@@ -77,7 +77,8 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     let turn = pb::ContinueRequest { from: Some(from(&arguments, exchange)), input: Some(input) };
     let remote = context.remote().await?;
     let mut answer = Answer::begin();
-    let whole = arguments.no_stream || context.terminal.is_json();
+    let wants_a_form = arguments.request.wants_a_form();
+    let whole = arguments.no_stream || wants_a_form || context.terminal.is_json();
     let response = remote
         .within(async {
             if whole {

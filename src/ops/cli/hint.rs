@@ -36,6 +36,8 @@ pub(crate) fn after(refusal: &Refusal) -> Option<String> {
         "UNANSWERED_TOOL_CALLS" => {
             format!("antiphon continue {} --result CALL_ID=TEXT for each call", or("exchange_id", "EXCHANGE"))
         }
+        "PREPARED_USED" => format!("antiphon runs get {}", or("run_id", "RUN")),
+        "PREPARED_STALE" | "PREPARED_NOT_FOUND" => "antiphon prepare TEXT prepares it again".to_owned(),
         "TOOL_RESULTS_MISMATCH" => "antiphon inspect EXCHANGE shows the calls that are pending".to_owned(),
         "PROFILE_MISSING" | "PROFILE_UNKNOWN" => "antiphon catalog profiles".to_owned(),
         "PROMPT_UNKNOWN" => "antiphon catalog prompts".to_owned(),

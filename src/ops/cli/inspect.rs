@@ -134,7 +134,7 @@ pub(super) fn attempt(observation: &pb::Observation) -> String {
 }
 
 /// A message: who speaks, and what, set in.
-fn show(message: &pb::Message, terminal: &mut Terminal) -> Result<(), Failure> {
+pub(super) fn show(message: &pb::Message, terminal: &mut Terminal) -> Result<(), Failure> {
     let style = if message.role() == pb::Role::Assistant { Style::Good } else { Style::Bold };
     let who = terminal.paint(style, &words::role(message.role));
     terminal.line(&format!("\n{who}"))?;

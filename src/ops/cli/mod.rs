@@ -1,5 +1,5 @@
 //! The command line: what can be typed, and what each verb does with it. One file a verb. It must not know rules, nor how a server is put
-//! together: all verbs but `serve`, `check`, `completions` and an offline `verify` are clients like any other.
+//! together: all verbs but `serve`, `check`, `prompts`, `completions` and an offline `verify` are clients like any other.
 
 mod answer;
 mod bench;
@@ -13,6 +13,7 @@ mod continuation;
 mod coordinate;
 mod coordinations;
 mod diff;
+mod explain;
 mod failure;
 mod forest;
 mod fork;
@@ -24,10 +25,13 @@ mod json;
 mod lineage;
 mod log;
 mod part;
+mod prepare;
 mod probe;
+mod prompts;
 mod record;
 mod remote;
 mod request;
+mod run;
 mod runs;
 mod search;
 mod serve;
@@ -90,6 +94,8 @@ enum Verb {
     Check(check::Arguments),
     /// Say something and keep the exchange
     Capture(capture::Arguments),
+    /// Say something and keep nothing, or execute what was prepared
+    Run(run::Arguments),
     /// Go on from an exchange or a thread
     Continue(continuation::Arguments),
     /// Branch off: a new thread from an exchange or a point of a thread
@@ -102,6 +108,10 @@ enum Verb {
     Coordinate(coordinate::Arguments),
     /// Say something with local commands as tools, and print the final answer
     Chain(chain::Arguments),
+    /// Show the request that an exchange sent, or that a turn would send
+    Explain(explain::Arguments),
+    /// Resolve a turn, show it, and keep it for one execution
+    Prepare(prepare::Arguments),
     /// Show one exchange with everything known of it
     Inspect(inspect::Arguments),
     /// Show turns, one a line, or as a graph
@@ -120,6 +130,8 @@ enum Verb {
     Runs(runs::Arguments),
     /// List, show, cancel and answer coordinations
     Coordinations(coordinations::Arguments),
+    /// Render configured prompts, or check them all, without a server
+    Prompts(prompts::Arguments),
     /// Show what is configured: prompts, profiles, backends, contracts
     Catalog(catalog::Arguments),
     /// Show what the server is and how it is
@@ -214,12 +226,15 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Serve(arguments) => serve::run(arguments, &mut context).await,
             Verb::Check(arguments) => check::run(arguments, &mut context).await,
             Verb::Capture(arguments) => capture::run(arguments, &mut context).await,
+            Verb::Run(arguments) => run::run(arguments, &mut context).await,
             Verb::Continue(arguments) => continuation::run(arguments, &mut context).await,
             Verb::Fork(arguments) => fork::run(arguments, &mut context).await,
             Verb::Probe(arguments) => probe::run(arguments, &mut context).await,
             Verb::Record(arguments) => record::run(arguments, &mut context).await,
             Verb::Coordinate(arguments) => coordinate::run(arguments, &mut context).await,
             Verb::Chain(arguments) => chain::run(arguments, &mut context).await,
+            Verb::Explain(arguments) => explain::run(arguments, &mut context).await,
+            Verb::Prepare(arguments) => prepare::run(arguments, &mut context).await,
             Verb::Inspect(arguments) => inspect::run(arguments, &mut context).await,
             Verb::Log(arguments) => log::run(arguments, &mut context).await,
             Verb::Graph(arguments) => graph::run(arguments, &mut context).await,
@@ -229,6 +244,7 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Threads(arguments) => threads::run(arguments, &mut context).await,
             Verb::Runs(arguments) => runs::run(arguments, &mut context).await,
             Verb::Coordinations(arguments) => coordinations::run(arguments, &mut context).await,
+            Verb::Prompts(arguments) => prompts::run(arguments, &mut context).await,
             Verb::Catalog(arguments) => catalog::run(arguments, &mut context).await,
             Verb::Info(arguments) => info::run(arguments, &mut context).await,
             Verb::Verify(arguments) => verify::run(arguments, &mut context).await,

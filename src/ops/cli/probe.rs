@@ -40,7 +40,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     let probe = pb::ProbeRequest { from: Some(from), request: Some(request), allow_side_effects };
     let remote = context.remote().await?;
     let mut answer = Answer::begin();
-    let whole = arguments.no_stream || context.terminal.is_json();
+    let whole = arguments.no_stream || arguments.request.wants_a_form() || context.terminal.is_json();
     let response = remote
         .within(async {
             if whole {

@@ -38,6 +38,9 @@ pub(crate) struct RequestOptions {
     /// The answer must keep this configured contract
     #[arg(long, value_name = "ID")]
     pub(crate) contract: Option<String>,
+    /// Ask again up to so many times for an answer that does not have its form
+    #[arg(long, value_name = "N")]
+    pub(crate) repair: Option<u32>,
     /// Tools to offer in this turn: a JSON file
     #[arg(long, value_name = "FILE", conflicts_with = "no_tools")]
     pub(crate) tools: Option<PathBuf>,
@@ -47,6 +50,15 @@ pub(crate) struct RequestOptions {
     /// What to do when a tool has another input schema than before in the conversation
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) on_tool_drift: Option<OnToolDrift>,
+    /// Send only so many of the last turns
+    #[arg(long, value_name = "N", group = "view")]
+    pub(crate) history_turns: Option<u32>,
+    /// Send the history only from this exchange on
+    #[arg(long, value_name = "EXCHANGE", group = "view")]
+    pub(crate) history_from: Option<String>,
+    /// Send only as many of the last turns as fit so many tokens
+    #[arg(long, value_name = "N", group = "view")]
+    pub(crate) history_tokens: Option<u64>,
     /// Sampling temperature, 0 to 2
     #[arg(long, value_name = "NUMBER")]
     pub(crate) temperature: Option<f64>,
@@ -199,13 +211,20 @@ impl RequestOptions {
             model: self.model.clone().unwrap_or_default(),
             parameters: self.parameters(),
             contract: self.contract(terminal)?,
+            repair: self.repair.map(|attempts| pb::Repair { attempts }),
             tools: self.offered_tools(terminal)?,
+            history_view: self.history_view(),
             labels: pairs(&self.labels, "--label")?.into_iter().collect(),
             on_disconnect: if self.finish { pb::OnDisconnect::Finish } else { pb::OnDisconnect::Unspecified }.into(),
             retry: run.retry,
             on_tool_drift: self.on_tool_drift.map_or(pb::ToolDriftPolicy::Unspecified, Into::into).into(),
             ..Default::default()
         })
+    }
+
+    /// The answer must have a form, so that pieces of it are of no use: they may be of one that is repaired.
+    pub(crate) fn wants_a_form(&self) -> bool {
+        self.schema.is_some() || self.contract.is_some() || self.repair.is_some()
     }
 
     /// Something in the options can stand as a request without any text.
@@ -239,6 +258,15 @@ impl RequestOptions {
         Ok(Some(pb::Contract { form: Some(form) }))
     }
 
+    fn history_view(&self) -> Option<pb::HistoryView> {
+        use pb::history_view::View;
+        let turns = self.history_turns.map(|turns| View::LastTurns(pb::LastTurns { turns }));
+        let tokens = || self.history_tokens.map(|tokens| View::TokenBudget(pb::TokenBudget { tokens }));
+        let from = |exchange_id: String| View::FromExchange(pb::FromExchange { exchange_id });
+        let view = turns.or_else(tokens).or_else(|| self.history_from.clone().map(from))?;
+        Some(pb::HistoryView { view: Some(view) })
+    }
+
     fn offered_tools(&self, terminal: &mut Terminal) -> Result<Option<pb::ToolList>, Failure> {
         match &self.tools {
             Some(path) => document(path, terminal, chat::tools).map(Some),
@@ -248,7 +276,7 @@ impl RequestOptions {
 }
 
 /// The variables as one JSON object; empty text for none.
-fn variables(given: &[String]) -> Result<String, Failure> {
+pub(crate) fn variables(given: &[String]) -> Result<String, Failure> {
     if given.is_empty() {
         return Ok(String::new());
     }

@@ -50,6 +50,10 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     facts.fact("complete", sum.complete_count.to_string());
     facts.fact("in part", sum.partial_count.to_string());
     facts.fact("unknown", sum.unknown_count.to_string());
+    for cost in &sum.cost_estimates {
+        let part = if cost.completeness() == pb::UsageCompleteness::Complete { "" } else { ", for what has a price" };
+        facts.fact("may have cost", format!("{} {}{part}", cost.amount, cost.currency));
+    }
     let lines = facts.lines(terminal);
     terminal.lines(lines)?;
     let mut table = Table::new(&["BACKEND", "MODEL", "CALLS", "USAGE"]);

@@ -9,7 +9,7 @@ use super::{Remembered, Token};
 use crate::domain::drift::Seen;
 use crate::domain::exchange::Exchange;
 use crate::domain::graph::Place;
-use crate::domain::id::{CoordinationId, ExchangeId, Hash, RequestId, RunId, ThreadId};
+use crate::domain::id::{CoordinationId, ExchangeId, Hash, PreparedId, RequestId, RunId, ThreadId};
 use crate::domain::run::Run;
 use crate::domain::thread::{Head, Thread};
 use crate::domain::tool::ToolSet;
@@ -44,6 +44,9 @@ pub enum Lost {
     /// The coordination is not what was read, or its journal went on.
     #[error("the coordination `{0}` changed since it was read")]
     CoordinationChanged(CoordinationId),
+    /// The prepared execution is not what was read.
+    #[error("the prepared execution `{0}` was used since it was read")]
+    PreparedChanged(PreparedId),
     /// The exchange is stored already: a set is committed once.
     #[error("the exchange {0} is stored already")]
     ExchangeExists(ExchangeId),

@@ -1,5 +1,5 @@
-//! The ledger: the front door of the cellar. Exchanges, runs, threads, heads, tools, requests and coordinations, read by name and
-//! changed in atomic, guarded sets. It must not know what a turn is for, who may do what, or which engine keeps the bytes.
+//! The ledger: the front door of the cellar. Exchanges, runs, threads, heads, tools, requests, coordinations and prepared executions, read by
+//! name and changed in atomic, guarded sets. It must not know what a turn is for, who may do what, or which engine keeps the bytes.
 //!
 //! What is read with a [`Token`] can be replaced only while it is still what was read. Where an exchange lies is decided here, in the
 //! commit: it extends the branch of the one before it when that is free, and departs on a branch of its own otherwise, so that two
@@ -14,6 +14,7 @@ mod graph;
 mod kept;
 mod names;
 mod path;
+mod prepared;
 mod tools;
 
 #[cfg(test)]

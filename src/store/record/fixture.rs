@@ -2,6 +2,7 @@
 //! never again: what is in users' stores does not change either.
 
 mod coordination;
+mod prepared;
 
 use std::path::PathBuf;
 

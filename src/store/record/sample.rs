@@ -1,6 +1,7 @@
 //! Values of every shape for tests: strategies that leave out no variant and no field. It must not know how they are stored.
 
 pub(crate) mod coordination;
+pub(crate) mod prepared;
 
 use std::collections::BTreeMap;
 

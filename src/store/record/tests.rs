@@ -94,6 +94,14 @@ proptest! {
     }
 
     #[test]
+    fn a_prepared_execution_comes_back_whole(prepared in sample::prepared::prepared()) {
+        let record = PreparedRecord::new(&prepared);
+        there_and_back(&record)?;
+        let offer = prepared.plan.offer.clone();
+        prop_assert_eq!(record.whole(offer.offered, offer.standing), prepared);
+    }
+
+    #[test]
     fn messages_and_plans_come_back_whole(message in sample::message(), plan in sample::coordination::plan()) {
         prop_assert_eq!(body_there_and_back(&message), message);
         let record = PlanRecord::new(&plan);

@@ -201,6 +201,7 @@ impl<'a> Check<'a> {
             Entry::Departure(after, id) => self.departed(*after, *id, raw).await,
             Entry::Pointer(id, _) => self.pointer(entry, *id, raw).await,
             Entry::Indexes => Ok(Self::indexes(raw)),
+            Entry::Prepared(id) => self.prepared(id, raw).await,
         }
     }
 }

@@ -1,16 +1,16 @@
-//! Verifying what has a name or is stored under its hash: runs, threads, heads, parts, requests. It must not know branches.
+//! Verifying what has a name or is stored under its hash: runs, threads, heads, parts, requests, prepared executions. It must not know branches.
 
 use bytes::Bytes;
 
 use super::Check;
 use super::look::{Look, decode};
 use crate::domain::graph::Place;
-use crate::domain::id::{Hash, RequestId, RunId, ThreadId};
+use crate::domain::id::{Hash, PreparedId, RequestId, RunId, ThreadId};
 use crate::domain::run::Run;
 use crate::domain::thread::Head;
 use crate::store::Error;
 use crate::store::layout::Entry;
-use crate::store::record::{Remembered, Standing, ThreadRecord, envelope};
+use crate::store::record::{PreparedRecord, Remembered, Standing, ThreadRecord, envelope};
 
 impl Check<'_> {
     pub(super) async fn run(&self, id: &RunId, raw: &Bytes) -> Result<Vec<String>, Error> {
@@ -91,6 +91,28 @@ impl Check<'_> {
             Ok(_) => vec!["its bytes do not have its hash".to_owned()],
             Err(broken) => vec![broken.to_string()],
         }
+    }
+
+    pub(super) async fn prepared(&mut self, id: &PreparedId, raw: &Bytes) -> Result<Vec<String>, Error> {
+        let record: PreparedRecord = match decode(&Entry::Prepared(id.clone()), raw) {
+            Ok(record) => record,
+            Err(unreadable) => return Ok(vec![unreadable.to_string()]),
+        };
+        let prepared = record.prepared();
+        let mut problems = Vec::new();
+        if prepared.id != *id {
+            problems.push("it has the id of another prepared execution".to_owned());
+        }
+        self.expect_exchange(&mut problems, "the exchange that it goes on from,", prepared.parent).await?;
+        if let Some(run) = &prepared.used_by
+            && !self.is_there(&Entry::Run(run.clone())).await?
+        {
+            problems.push(format!("the run that executed it, `{run}`, is not stored"));
+        }
+        for hash in record.plan.offered.into_iter().chain(record.plan.standing) {
+            self.set(&mut problems, hash).await?;
+        }
+        Ok(problems)
     }
 
     pub(super) fn request(id: &RequestId, raw: &Bytes) -> Vec<String> {

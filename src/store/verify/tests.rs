@@ -7,12 +7,14 @@ use crate::domain::coordination::{
     Answered, Batch, BatchProgress, Coordination, End, Frame, Outcome, PendingId, State, Turn,
 };
 use crate::domain::drift::Seen;
-use crate::domain::id::{CallId, ExchangeId, Moment, RequestId, RunId, ThreadId};
+use crate::domain::id::{CallId, ExchangeId, Moment, PreparedId, RequestId, RunId, ThreadId};
 use crate::domain::message::{Kind as PartKind, Media, Message, Part, Role};
+use crate::domain::prepared::{From, Prepared};
+use crate::domain::run::OnDisconnect;
 use crate::domain::settings::ThreadDefaults;
 use crate::domain::thread::{Head, Thread};
 use crate::domain::tool::ToolSet;
-use crate::store::ledger::tests::coordinations::{coordination, result};
+use crate::store::ledger::tests::coordinations::{coordination, plan, result};
 use crate::store::ledger::tests::{World, head, run, thread, tool};
 use crate::store::record::Stored;
 use crate::store::record::envelope::Packed;
@@ -71,6 +73,7 @@ async fn furnished() -> World {
     changes.create_coordination(&waiting);
     changes.journal(&waiting.id, 1, &first);
     changes.journal(&waiting.id, 7, &second);
+    changes.create_prepared(&prepared(&root));
     world.ledger.commit(&world.ns, &changes).await.unwrap().unwrap();
     let mut kept = root;
     for n in 0..70 {
@@ -79,6 +82,39 @@ async fn furnished() -> World {
     }
     world.ledger.complete_indexes(&world.ns).await.unwrap();
     world
+}
+
+/// What was prepared after an exchange, and executed.
+fn prepared(after: &crate::domain::exchange::Exchange) -> Prepared {
+    Prepared {
+        id: PreparedId::ending(Moment(9), uuid::Uuid::from_u128(1)),
+        run_id: None,
+        from: From::Exchange(after.id),
+        parent: Some(after.id),
+        capture: true,
+        labels: Default::default(),
+        on_disconnect: OnDisconnect::Cancel,
+        plan: plan(),
+        backend: Hash([1; 32]),
+        body: Hash([2; 32]),
+        used_by: Some(RunId::new("r")),
+        created_at: Moment(1),
+        expires_at: Moment(9),
+    }
+}
+
+#[tokio::test]
+async fn what_a_prepared_execution_names_must_be_there() {
+    let world = World::new();
+    let ghost = world.exchange(None, "never stored");
+    let mut changes = Changes::new();
+    changes.create_prepared(&prepared(&ghost));
+    world.ledger.commit(&world.ns, &changes).await.unwrap().unwrap();
+    let (_, found) = findings(&world).await;
+    let problems: Vec<_> = found.iter().map(|finding| finding.problem.as_str()).collect();
+    assert!(problems.iter().any(|problem| problem.contains("the exchange that it goes on from")), "{problems:?}");
+    assert!(problems.iter().any(|problem| problem.contains("the run that executed it")), "{problems:?}");
+    assert_eq!(found.len(), 2);
 }
 
 /// A coordination that waits for tools, with the frames of two writes that a jump of the numbers lies between, and a result that is kept.
@@ -139,7 +175,8 @@ async fn a_missing_record_is_found_unless_nothing_names_it() {
         let entry = Entry::of_key(&key).unwrap();
         world.store.tamper(&world.ns, &key, None);
         let (_, findings) = findings(&world).await;
-        assert_eq!(findings.is_empty(), matches!(entry.kind(), Kind::Request | Kind::Indexes), "{entry}");
+        let unnamed = matches!(entry.kind(), Kind::Request | Kind::Prepared | Kind::Indexes);
+        assert_eq!(findings.is_empty(), unnamed, "{entry}");
         world.store.tamper(&world.ns, &key, Some(value));
     }
 }

@@ -1,33 +1,23 @@
 //! An answer as it grows, from one body or from many chunks: one reading for both, so that streaming changes nothing about what is kept.
 //! It must not know how the JSON was transported.
 
-use super::calls::{Calls, Done};
-use super::details::{Details, quoted};
-use super::error::Said;
-use super::quirks::{EmptyAnswer, Quirks};
-use super::reader::{Object, Value};
+use super::details::Details;
+use super::quirks::{DoneMarker, EmptyAnswer, Quirks};
 use super::usage;
-use crate::domain::message::{Issuer, Kind, Part, ProviderData, Reasoning};
+use crate::domain::message::{Issuer, Kind, Part, Reasoning};
 use crate::domain::run::StopReason;
-use crate::domain::settings::Warning;
 use crate::domain::usage::Usage;
 use crate::engine::backend::Delta;
+use crate::engine::backend::wire::{
+    self, Calls, Done, Object, Progress, Read, Said, Value, Warnings, Wrong, data, first_word, quoted,
+};
 
 /// Fields of a message that have no word of ours and are worth keeping.
 const KEPT: [&str; 3] = ["annotations", "images", "audio"];
 
-/// Why there is no answer in what came.
-#[derive(Debug)]
-pub(super) enum Wrong {
-    /// The provider says what went wrong.
-    Said(Said),
-    /// It is not an answer.
-    Malformed(&'static str),
-}
-
 /// An answer whose end has not come yet.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub struct Answer {
     text: String,
     reasoning: String,
     details: Details,
@@ -35,55 +25,24 @@ pub(super) struct Answer {
     unknown: Vec<(String, String)>,
     calls: Calls,
     finish: String,
-    pub(super) usage: Usage,
+    usage: Usage,
     model: String,
     id: String,
     choice: Option<u64>,
     has_choice: bool,
+    is_done: bool,
     has_other_choices: bool,
     replaced: bool,
 }
 
-/// What an answer is in our words.
-pub(super) struct Read {
-    pub(super) parts: Vec<Part>,
-    pub(super) stop_reason: StopReason,
-    pub(super) stop_reason_raw: String,
-    pub(super) usage: Usage,
-    pub(super) response_model: String,
-    pub(super) response_id: String,
-    pub(super) warnings: Vec<Warning>,
-}
+impl wire::Answer for Answer {
+    type Quirks = Quirks;
 
-impl Answer {
-    /// The provider has said why the model stopped.
-    pub(super) fn has_finished(&self) -> bool {
-        !self.finish.is_empty()
+    fn is_one(object: &Object<'_>) -> bool {
+        ["choices", "error", "usage", "id"].iter().any(|field| object.get(field).is_some())
     }
 
-    /// Something had to be replaced in what came.
-    pub(super) fn note_replaced(&mut self, replaced: bool) {
-        self.replaced |= replaced;
-    }
-
-    /// Bytes held.
-    pub(super) fn bytes(&self) -> usize {
-        let unknown: usize = self.unknown.iter().map(|(word, json)| word.len() + json.len()).sum();
-        self.text.len()
-            + self.reasoning.len()
-            + self.refusal.len()
-            + self.calls.bytes()
-            + unknown
-            + self.details.bytes()
-    }
-
-    /// Takes a whole body, or one chunk of a stream.
-    pub(super) fn take(
-        &mut self,
-        object: &Object<'_>,
-        quirks: &Quirks,
-        emit: &mut dyn FnMut(Delta),
-    ) -> Result<(), Wrong> {
+    fn take(&mut self, object: &Object<'_>, quirks: &Quirks, emit: &mut dyn FnMut(Delta)) -> Result<(), Wrong> {
         if let Some(error) = object.get("error").filter(|error| !is_nothing(*error)) {
             return Err(Wrong::Said(Said::read(error)));
         }
@@ -102,6 +61,102 @@ impl Answer {
         Ok(())
     }
 
+    fn note_done(&mut self) {
+        self.is_done = true;
+    }
+
+    fn note_replaced(&mut self, replaced: bool) {
+        self.replaced |= replaced;
+    }
+
+    fn progress(&self, quirks: &Quirks) -> Progress {
+        if self.is_done {
+            Progress::Done
+        } else if !self.finish.is_empty() && quirks.done_marker == DoneMarker::Optional {
+            Progress::Finished
+        } else {
+            Progress::Open
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let unknown: usize = self.unknown.iter().map(|(word, json)| word.len() + json.len()).sum();
+        self.text.len()
+            + self.reasoning.len()
+            + self.refusal.len()
+            + self.calls.bytes()
+            + unknown
+            + self.details.bytes()
+    }
+
+    fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    fn tell_rest(&mut self, emit: &mut dyn FnMut(Delta)) {
+        self.calls.tell_names(emit);
+    }
+
+    fn finish(self, quirks: &Quirks, issuer: &Issuer) -> Result<Read, Wrong> {
+        let mut warnings = Warnings::default();
+        let mut replaced = self.replaced;
+        let mut parts = Vec::new();
+        let details = self.details.json();
+        if !self.reasoning.is_empty() || details.is_some() {
+            let mut part = Part::new(Kind::Reasoning(Reasoning { text: self.reasoning, is_summary: false }));
+            part.provider_data = details.map(|details| data(issuer, format!("{{\"reasoning_details\":{details}}}")));
+            parts.push(part);
+        }
+        if !self.text.is_empty() {
+            parts.push(Part::text(self.text));
+        }
+        let has_refused = !self.refusal.is_empty();
+        if has_refused {
+            parts.push(Part::new(Kind::Refusal(self.refusal)));
+        }
+        parts.extend(self.unknown.into_iter().map(|(word, json)| Part::new(Kind::Unknown(word, json))));
+        let calls = self.calls.finish().ok_or(Wrong::Malformed("a tool call has no name"))?;
+        let has_calls = !calls.is_empty();
+        for Done { call, extra, replaced: in_arguments } in calls {
+            replaced |= in_arguments;
+            let mut part = Part::new(Kind::ToolCall(call));
+            if !extra.is_empty() {
+                let fields: Vec<_> = extra.iter().map(|(key, value)| format!("{}:{value}", quoted(key))).collect();
+                part.provider_data = Some(data(issuer, format!("{{{}}}", fields.join(","))));
+            }
+            parts.push(part);
+        }
+        let stop_reason = stop_reason(&self.finish, has_calls, has_refused);
+        if parts.is_empty() {
+            let is_cut = matches!(stop_reason, StopReason::MaxTokens | StopReason::ContentFilter);
+            let accepted = self.has_choice && quirks.empty_answer == EmptyAnswer::Accept;
+            if !is_cut && !accepted {
+                return Err(Wrong::Malformed("the provider gave an empty answer"));
+            }
+        }
+        if self.finish.is_empty() {
+            warnings.add("finish_reason_missing", "the provider did not say why the model stopped");
+        }
+        if !has_calls && matches!(self.finish.as_str(), "tool_calls" | "function_call") {
+            warnings.add("tool_calls_missing", "the provider says that the model called tools, and sent no call");
+        }
+        if self.has_other_choices {
+            warnings.add("other_choices_dropped", "the provider sent several answers; the first one was kept");
+        }
+        warnings.replaced(replaced);
+        Ok(Read {
+            parts,
+            stop_reason,
+            stop_reason_raw: self.finish,
+            usage: self.usage,
+            response_model: self.model,
+            response_id: self.id,
+            warnings: warnings.0,
+        })
+    }
+}
+
+impl Answer {
     fn take_choice(&mut self, choice: &Object<'_>, quirks: &Quirks, emit: &mut dyn FnMut(Delta)) -> Result<(), Wrong> {
         let index = choice.count("index").unwrap_or(0);
         if *self.choice.get_or_insert(index) != index {
@@ -121,7 +176,7 @@ impl Answer {
             self.finish = finish;
         }
         // Servers that only pretend to stream send whole messages; others repeat the whole one after its pieces.
-        let is_new = self.bytes() == 0;
+        let is_new = wire::Answer::bytes(self) == 0;
         let delta = choice.object("delta").filter(|delta| !delta.is_empty());
         let message = delta.or_else(|| choice.object("message").filter(|_| is_new));
         if let Some(message) = message {
@@ -239,73 +294,6 @@ impl Answer {
             usage::read(&object, value.raw(), &mut self.usage);
         }
     }
-
-    /// Tells what was held back.
-    pub(super) fn tell_rest(&mut self, emit: &mut dyn FnMut(Delta)) {
-        self.calls.tell_names(emit);
-    }
-
-    /// The answer in our words, now that its end has come.
-    pub(super) fn finish(self, quirks: &Quirks, issuer: &Issuer) -> Result<Read, Wrong> {
-        let mut warnings = Warnings::default();
-        let mut replaced = self.replaced;
-        let mut parts = Vec::new();
-        let details = self.details.json();
-        if !self.reasoning.is_empty() || details.is_some() {
-            let mut part = Part::new(Kind::Reasoning(Reasoning { text: self.reasoning, is_summary: false }));
-            part.provider_data = details.map(|details| data(issuer, format!("{{\"reasoning_details\":{details}}}")));
-            parts.push(part);
-        }
-        if !self.text.is_empty() {
-            parts.push(Part::text(self.text));
-        }
-        let has_refused = !self.refusal.is_empty();
-        if has_refused {
-            parts.push(Part::new(Kind::Refusal(self.refusal)));
-        }
-        parts.extend(self.unknown.into_iter().map(|(word, json)| Part::new(Kind::Unknown(word, json))));
-        let calls = self.calls.finish().ok_or(Wrong::Malformed("a tool call has no name"))?;
-        let has_calls = !calls.is_empty();
-        for Done { call, extra, replaced: in_arguments } in calls {
-            replaced |= in_arguments;
-            let mut part = Part::new(Kind::ToolCall(call));
-            if !extra.is_empty() {
-                let fields: Vec<_> = extra.iter().map(|(key, value)| format!("{}:{value}", quoted(key))).collect();
-                part.provider_data = Some(data(issuer, format!("{{{}}}", fields.join(","))));
-            }
-            parts.push(part);
-        }
-        let stop_reason = stop_reason(&self.finish, has_calls, has_refused);
-        if parts.is_empty() {
-            let is_cut = matches!(stop_reason, StopReason::MaxTokens | StopReason::ContentFilter);
-            let accepted = self.has_choice && quirks.empty_answer == EmptyAnswer::Accept;
-            if !is_cut && !accepted {
-                return Err(Wrong::Malformed("the provider gave an empty answer"));
-            }
-        }
-        if self.finish.is_empty() {
-            warnings.add("finish_reason_missing", "the provider did not say why the model stopped");
-        }
-        if !has_calls && matches!(self.finish.as_str(), "tool_calls" | "function_call") {
-            warnings.add("tool_calls_missing", "the provider says that the model called tools, and sent no call");
-        }
-        if self.has_other_choices {
-            warnings.add("other_choices_dropped", "the provider sent several answers; the first one was kept");
-        }
-        if replaced {
-            let message = "bytes or escapes that are no characters were replaced in the provider's answer";
-            warnings.add("replaced_invalid_unicode", message);
-        }
-        Ok(Read {
-            parts,
-            stop_reason,
-            stop_reason_raw: self.finish,
-            usage: self.usage,
-            response_model: self.model,
-            response_id: self.id,
-            warnings: warnings.0,
-        })
-    }
 }
 
 /// What a provider's word means. That there are calls says more than the word does: even OpenAI says `stop` after a named tool.
@@ -322,28 +310,9 @@ fn stop_reason(word: &str, has_calls: bool, has_refused: bool) -> StopReason {
     }
 }
 
-#[derive(Default)]
-struct Warnings(Vec<Warning>);
-
-impl Warnings {
-    fn add(&mut self, code: &str, message: &str) {
-        self.0.push(Warning { code: code.to_owned(), message: message.to_owned() });
-    }
-}
-
 /// What some servers send to say that there is no error.
 fn is_nothing(error: Value<'_>) -> bool {
     matches!(error.raw(), "\"\"" | "{}" | "[]" | "false")
-}
-
-fn data(issuer: &Issuer, data_json: String) -> ProviderData {
-    ProviderData { issuer: issuer.clone(), data_json }
-}
-
-fn first_word(slot: &mut String, word: Option<String>) {
-    if slot.is_empty() {
-        *slot = word.unwrap_or_default();
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! What a message says, as a text or as an array of parts: texts, images and files. It must not know roles.
 
-use super::encode::{Adaptations, unsupported};
 use super::quirks::{Files, Quirks};
-use super::writer::Writer;
 use crate::domain::message::{Kind, Media, Part};
 use crate::engine::backend::Failure;
+use crate::engine::backend::wire::{Adaptations, Writer, unsupported};
 
 /// A text alone as such, and everything else as an array of parts.
 pub(super) fn content(
@@ -17,6 +16,10 @@ pub(super) fn content(
     for part in parts {
         if part.cache_marker.is_some() && !quirks.cache_markers {
             adapted.add("cache_markers_dropped");
+        }
+        if part.provider_data.is_some() {
+            // This dialect attaches nothing to what is said.
+            adapted.add("foreign_data_dropped");
         }
         if let Kind::Text(text) | Kind::Refusal(text) = &part.kind {
             texts.push(text.as_str());

@@ -1,16 +1,13 @@
 //! A call as the body of a request: settings first and messages last, so that the body for a longer history begins with that for a
 //! shorter one. It must not know connections.
 
-use serde_json::Number;
-
-use super::config::Config;
+use super::Config;
 use super::history::History;
-use super::quirks::{MaxTokensField, StructuredOutput};
-use super::reader::{self, Value};
-use super::writer::Writer;
+use super::quirks::{MaxTokensField, Quirks, StructuredOutput};
 use crate::domain::settings::{Contract, Parameters, ToolChoice};
 use crate::domain::tool::Tool;
-use crate::engine::backend::{Call, Failure, FailureKind, Outbound};
+use crate::engine::backend::wire::{Body, Recipient, Writer, number, reader, unsupported};
+use crate::engine::backend::{Call, Failure, Outbound};
 
 /// Fields that always come from the call. Several answers at once (`n`) have no place in an exchange.
 const OURS: [&str; 5] = ["model", "messages", "stream", "stream_options", "n"];
@@ -18,79 +15,48 @@ const OURS: [&str; 5] = ["model", "messages", "stream", "stream_options", "n"];
 /// Longest name of a schema, and its characters, in the API's own words `a-z, A-Z, 0-9, or contain underscores and dashes`.
 const MAX_SCHEMA_NAME: usize = 64;
 
-/// Who must have issued opaque data for it to be sent back.
-#[derive(Clone, Copy)]
-pub(super) struct Recipient<'a> {
-    pub(super) provider: &'a str,
-    pub(super) api: &'a str,
-    pub(super) model: &'a str,
-}
-
-/// What was changed on the way, each change once.
-#[derive(Default)]
-pub(super) struct Adaptations(Vec<String>);
-
-impl Adaptations {
-    pub(super) fn add(&mut self, word: &str) {
-        if !self.0.iter().any(|known| known == word) {
-            self.0.push(word.to_owned());
-        }
-    }
-}
-
-/// The dialect or this server cannot say it.
-pub(super) fn unsupported(feature: impl Into<String>, message: impl Into<String>) -> Failure {
-    Failure::new(FailureKind::Unsupported(feature.into()), message)
-}
-
 /// The call in this dialect.
-pub(super) fn encode(config: &Config, provider: &str, api: &str, call: &Call) -> Result<Outbound, Failure> {
+pub(super) fn encode(config: &Config, to: Recipient<'_>, call: &Call) -> Result<Outbound, Failure> {
     let stream = call.stream && config.quirks.stream;
-    let recipient = Recipient { provider, api, model: &call.model };
-    let mut body = Body { config, out: Writer::new(), adapted: Adaptations::default(), set: OURS.to_vec() };
+    let mut encoder = Encoder { quirks: &config.quirks, body: Body::new(&OURS) };
     if call.stream && !stream {
-        body.adapted.add("not_streamed");
+        encoder.body.adapted.add("not_streamed");
     }
-    body.out.open(b'{');
-    body.out.key("model").text(&call.model);
-    body.streaming(stream);
-    body.parameters(&call.parameters, !call.tools.is_empty())?;
-    body.session(call.session_id.as_deref());
-    body.tools(&call.tools, &call.tool_choice)?;
-    body.contract(&call.contract)?;
-    body.extra(call.parameters.extra_json.as_deref())?;
-    body.out.key("messages").open(b'[');
-    History::new(&config.quirks, recipient).write(&call.messages, &mut body.out, &mut body.adapted)?;
-    body.out.close(b']');
-    body.out.close(b'}');
-    let Body { out, adapted: Adaptations(adaptations), .. } = body;
-    Ok(Outbound { body: out.into_bytes().into(), adaptations, stream, model: call.model.clone() })
+    encoder.body.out.key("model").text(&call.model);
+    encoder.streaming(stream);
+    encoder.parameters(&call.parameters, !call.tools.is_empty())?;
+    encoder.session(call.session_id.as_deref());
+    encoder.tools(&call.tools, &call.tool_choice)?;
+    encoder.contract(&call.contract)?;
+    encoder.body.extra(call.parameters.extra_json.as_deref())?;
+    let Body { out, adapted, .. } = &mut encoder.body;
+    out.key("messages").open(b'[');
+    History::new(&config.quirks, to).write(&call.messages, out, adapted)?;
+    out.close(b']');
+    Ok(encoder.body.finish(stream, &call.model))
 }
 
-struct Body<'a> {
-    config: &'a Config,
-    out: Writer,
-    adapted: Adaptations,
-    set: Vec<&'a str>,
+struct Encoder<'a> {
+    quirks: &'a Quirks,
+    body: Body<'a>,
 }
 
-impl<'a> Body<'a> {
+impl<'a> Encoder<'a> {
     fn key(&mut self, key: &'a str) -> &mut Writer {
-        self.set.push(key);
-        self.out.key(key)
+        self.body.key(key)
     }
 
     fn streaming(&mut self, stream: bool) {
         if stream {
-            self.out.key("stream").bool(true);
-            if self.config.quirks.stream_options {
-                self.out.key("stream_options").object(|out| out.key("include_usage").bool(true));
+            self.body.out.key("stream").bool(true);
+            if self.quirks.stream_options {
+                self.body.out.key("stream_options").object(|out| out.key("include_usage").bool(true));
             }
         }
     }
 
     fn parameters(&mut self, parameters: &'a Parameters, has_tools: bool) -> Result<(), Failure> {
-        let quirks = &self.config.quirks;
+        let quirks = self.quirks;
         if let Some(temperature) = parameters.temperature {
             let number = number("temperature", temperature)?;
             self.key("temperature").number(number);
@@ -130,15 +96,15 @@ impl<'a> Body<'a> {
     }
 
     fn session(&mut self, session_id: Option<&str>) {
-        match (session_id, self.config.quirks.session_field.as_deref()) {
+        match (session_id, self.quirks.session_field.as_deref()) {
             (Some(session_id), Some(field)) => self.key(field).text(session_id),
-            (Some(_), None) => self.adapted.add("session_id_dropped"),
+            (Some(_), None) => self.body.adapted.add("session_id_dropped"),
             (None, _) => {}
         }
     }
 
     fn tools(&mut self, tools: &[Tool], choice: &ToolChoice) -> Result<(), Failure> {
-        let quirks = &self.config.quirks;
+        let quirks = self.quirks;
         if tools.is_empty() {
             return match choice {
                 ToolChoice::Auto | ToolChoice::None => Ok(()),
@@ -154,7 +120,7 @@ impl<'a> Body<'a> {
         for tool in tools {
             self.tool(tool)?;
         }
-        self.out.close(b']');
+        self.body.out.close(b']');
         match choice {
             ToolChoice::Auto => {}
             ToolChoice::None => self.key("tool_choice").text("none"),
@@ -174,7 +140,7 @@ impl<'a> Body<'a> {
             return Err(unsupported("tools.input_schema_json", message));
         }
         let mut mended = false;
-        self.out.object(|out| {
+        self.body.out.object(|out| {
             out.key("type").text("function");
             out.key("function").object(|out| {
                 out.key("name").text(&tool.name);
@@ -187,17 +153,17 @@ impl<'a> Body<'a> {
             });
         });
         if mended {
-            self.adapted.add("replaced_invalid_unicode");
+            self.body.adapted.add("replaced_invalid_unicode");
         }
         Ok(())
     }
 
     fn contract(&mut self, contract: &Contract) -> Result<(), Failure> {
-        let quirks = &self.config.quirks;
+        let quirks = self.quirks;
         let (name, schema) = match (contract, quirks.structured_output) {
             (Contract::Text, _) => return Ok(()),
             (Contract::Json | Contract::JsonSchema { .. }, StructuredOutput::None) => {
-                self.adapted.add("contract_not_sent");
+                self.body.adapted.add("contract_not_sent");
                 return Ok(());
             }
             (Contract::Json, _) => {
@@ -205,7 +171,7 @@ impl<'a> Body<'a> {
                 return Ok(());
             }
             (Contract::JsonSchema { .. }, StructuredOutput::JsonObject) => {
-                self.adapted.add("schema_not_sent");
+                self.body.adapted.add("schema_not_sent");
                 self.key("response_format").object(|out| out.key("type").text("json_object"));
                 return Ok(());
             }
@@ -219,7 +185,7 @@ impl<'a> Body<'a> {
         if sent.is_empty() {
             sent.push_str("answer");
         } else if sent != *name {
-            self.adapted.add("contract_name_changed");
+            self.body.adapted.add("contract_name_changed");
         }
         let strict = quirks.strict_schema;
         let mut mended = false;
@@ -234,34 +200,10 @@ impl<'a> Body<'a> {
             });
         });
         if mended {
-            self.adapted.add("replaced_invalid_unicode");
+            self.body.adapted.add("replaced_invalid_unicode");
         }
         Ok(())
     }
-
-    /// The caller's own fields, verbatim. One that the call sets as well is refused: neither of the two may be ignored.
-    fn extra(&mut self, extra: Option<&str>) -> Result<(), Failure> {
-        let Some(extra) = extra else { return Ok(()) };
-        let malformed = || unsupported("extra_json", "`extra_json` must be a JSON object, and not nested too deeply");
-        if !reader::is_object(extra) {
-            return Err(malformed());
-        }
-        let fields = Value::parse(extra).and_then(Value::object).ok_or_else(malformed)?;
-        for (key, value) in fields.fields() {
-            if self.set.contains(&key) {
-                let message = format!("`extra_json` must not set `{key}`: the call does");
-                return Err(unsupported(format!("extra_json.{key}"), message));
-            }
-            if self.out.key(key).json(value.raw()) {
-                self.adapted.add("replaced_invalid_unicode");
-            }
-        }
-        Ok(())
-    }
-}
-
-fn number(name: &str, value: f64) -> Result<Number, Failure> {
-    Number::from_f64(value).ok_or_else(|| unsupported(name, format!("`{name}` is not a number that JSON has")))
 }
 
 #[cfg(test)]

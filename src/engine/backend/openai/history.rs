@@ -4,15 +4,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::content::content;
-use super::encode::{Adaptations, Recipient, unsupported};
 use super::quirks::{
     CallContent, InvalidArguments, Quirks, ReasoningField, SendReasoning, SystemPosition, SystemRole, ToolResultMedia,
 };
-use super::reader::{self, Value};
-use super::writer::Writer;
 use crate::domain::id::CallId;
-use crate::domain::message::{Kind, Message, Part, ProviderData, Role, ToolCall, ToolResult};
+use crate::domain::message::{Kind, Message, Part, Role, ToolCall, ToolResult};
 use crate::engine::backend::Failure;
+use crate::engine::backend::wire::{Adaptations, Recipient, Writer, put_back, reader, unsupported};
 
 /// What is known of the messages written so far.
 pub(super) struct History<'a> {
@@ -121,7 +119,11 @@ impl<'a> History<'a> {
         let calls: Vec<&Part> = message.parts.iter().filter(|part| matches!(part.kind, Kind::ToolCall(_))).collect();
         for part in &message.parts {
             match &part.kind {
-                Kind::Text(text) | Kind::Refusal(text) if text.is_empty() => {}
+                Kind::Text(text) | Kind::Refusal(text) if text.is_empty() => {
+                    if part.provider_data.is_some() {
+                        adapted.add("foreign_data_dropped");
+                    }
+                }
                 Kind::Text(_) => texts.push(part),
                 Kind::Refusal(text) if self.quirks.refusal_field => refusals.push(text.as_str()),
                 Kind::Refusal(_) => {
@@ -186,7 +188,7 @@ impl<'a> History<'a> {
                 SendReasoning::WithCalls => has_calls,
                 SendReasoning::Always => true,
             };
-            let own = part.provider_data.as_ref().is_none_or(|data| self.is_own(data));
+            let own = part.provider_data.as_ref().is_none_or(|data| self.recipient.takes(data));
             if !wanted || !own {
                 adapted.add(if wanted { "foreign_reasoning_dropped" } else { "reasoning_dropped" });
                 continue;
@@ -199,7 +201,7 @@ impl<'a> History<'a> {
             ReasoningField::Reasoning => "reasoning",
             ReasoningField::ReasoningDetails => {
                 if let Some(data) = details {
-                    put_back(data, out, adapted);
+                    put_back(data, &[], out, adapted);
                 } else if !texts.is_empty() {
                     adapted.add("reasoning_dropped");
                 }
@@ -228,7 +230,7 @@ impl<'a> History<'a> {
                 self.arguments(call, out.key("arguments"), adapted);
             });
             match &part.provider_data {
-                Some(data) if self.is_own(data) => put_back(data, out, adapted),
+                Some(data) if self.recipient.takes(data) => put_back(data, &[], out, adapted),
                 Some(_) => adapted.add("foreign_data_dropped"),
                 None => {}
             }
@@ -325,25 +327,6 @@ impl<'a> History<'a> {
         content(self.quirks, &media, out, adapted)?;
         out.close(b'}');
         Ok(())
-    }
-
-    fn is_own(&self, data: &ProviderData) -> bool {
-        let Recipient { provider, api, model } = self.recipient;
-        data.issuer.provider == provider && data.issuer.api == api && data.issuer.model == model
-    }
-}
-
-/// The fields that a provider wants back where it put them.
-fn put_back(data: &ProviderData, out: &mut Writer, adapted: &mut Adaptations) {
-    let object = Value::parse(&data.data_json).and_then(Value::object);
-    let Some(object) = object.filter(|_| reader::is_json(&data.data_json)) else {
-        adapted.add("foreign_data_dropped");
-        return;
-    };
-    for (key, value) in object.fields() {
-        if out.key(key).json(value.raw()) {
-            adapted.add("replaced_invalid_unicode");
-        }
     }
 }
 

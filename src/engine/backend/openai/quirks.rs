@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::engine::backend::wire::{self, choice};
+
 /// In what a server differs from its relatives: data, so that a new one needs no code.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -94,18 +96,14 @@ impl Default for Quirks {
     }
 }
 
-macro_rules! choice {
-    ($(#[$doc:meta])* $name:ident { $(#[$first_doc:meta])* $first:ident, $($(#[$variant_doc:meta])* $variant:ident,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        pub enum $name {
-            #[default]
-            $(#[$first_doc])*
-            $first,
-            $($(#[$variant_doc])* $variant,)*
-        }
-    };
+impl wire::Quirks for Quirks {
+    const BASE_URL: &'static str = "https://api.openai.com/v1";
+    const PATH: &'static str = "chat/completions";
+
+    fn problems(&self) -> Vec<(&'static str, String)> {
+        let fits = self.call_id_length.is_none_or(|length| (8..=40).contains(&length));
+        if fits { Vec::new() } else { vec![("quirks.call_id_length", "must be 8 to 40".to_owned())] }
+    }
 }
 
 choice! {

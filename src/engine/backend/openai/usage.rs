@@ -1,10 +1,7 @@
 //! What a call consumed, from wherever servers of this dialect say it. It must not know prices, and makes no zero of what was not said.
 
-use super::reader::Object;
-use crate::domain::usage::{Completeness, Usage};
-
-/// A longer usage object is not kept verbatim.
-const MAX_VERBATIM: usize = 8 << 10;
+use crate::domain::usage::Usage;
+use crate::engine::backend::wire::{Object, settle};
 
 /// Reads a usage object over what was known: the last figure of each field counts, and one that is missing keeps its earlier value.
 pub(super) fn read(object: &Object<'_>, verbatim: &str, usage: &mut Usage) {
@@ -38,20 +35,14 @@ pub(super) fn read(object: &Object<'_>, verbatim: &str, usage: &mut Usage) {
     usage.cached_input_tokens = cached.or(usage.cached_input_tokens);
     usage.cache_written_tokens = written.or(usage.cache_written_tokens);
     usage.reasoning_tokens = reasoning.or(usage.reasoning_tokens);
-    usage.completeness = match (usage.input_tokens, usage.output_tokens, usage.total_tokens) {
-        (Some(_), Some(_), _) => Completeness::Complete,
-        (None, None, None) => Completeness::Unknown,
-        _ => Completeness::Partial,
-    };
-    if usage.completeness != Completeness::Unknown && verbatim.len() <= MAX_VERBATIM {
-        verbatim.clone_into(&mut usage.provider_json);
-    }
+    settle(usage, verbatim);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::reader::Value;
     use super::*;
+    use crate::domain::usage::Completeness;
+    use crate::engine::backend::wire::Value;
 
     fn usage(texts: &[&str]) -> Usage {
         let mut usage = Usage::default();

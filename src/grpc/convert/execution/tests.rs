@@ -98,7 +98,6 @@ fn everything_wrong_is_named() {
     .unwrap_err();
     assert_eq!(fault.reason, Reason::InvalidFields);
     let expected = [
-        "request.history_view",
         "request.run_id",
         "request.prompt.prompt_id",
         "request.prompt.vars_json",
@@ -111,6 +110,7 @@ fn everything_wrong_is_named() {
         "request.parameters.extra_json",
         "request.contract",
         "request.tool_choice",
+        "request.history_view",
         r#"request.labels[""]"#,
         "request.on_disconnect",
     ];
@@ -118,10 +118,23 @@ fn everything_wrong_is_named() {
 }
 
 #[test]
-fn history_view_is_refused_as_not_implemented() {
-    let fault = read(pb::ExecutionRequest { history_view: Some(pb::HistoryView::default()), ..said("x") });
-    let fault = fault.unwrap_err();
-    assert_eq!((fault.reason, fault.metadata["feature"].as_str()), (Reason::NotImplemented, "history_view"));
+fn views_are_read_and_none_is_empty() {
+    use pb::history_view::View as PbView;
+    let viewed =
+        |view| read(pb::ExecutionRequest { history_view: Some(pb::HistoryView { view: Some(view) }), ..said("x") });
+    let view = |view| viewed(view).unwrap().asked.history_view;
+    assert_eq!(view(PbView::LastTurns(pb::LastTurns { turns: 2 })), Some(View::LastTurns(2)));
+    assert_eq!(view(PbView::TokenBudget(pb::TokenBudget { tokens: 9 })), Some(View::Tokens(9)));
+    let id = "0190a5c1-7b1e-7000-8000-000000000000";
+    let from = |exchange_id: &str| PbView::FromExchange(pb::FromExchange { exchange_id: exchange_id.to_owned() });
+    assert_eq!(view(from(id)), Some(View::From(id.parse().unwrap())));
+    for (wrong, field) in [
+        (PbView::LastTurns(pb::LastTurns::default()), "last_turns.turns"),
+        (PbView::TokenBudget(pb::TokenBudget::default()), "token_budget.tokens"),
+        (from("e1"), "from_exchange.exchange_id"),
+    ] {
+        assert_eq!(paths(viewed(wrong).unwrap_err()), [format!("request.history_view.{field}")]);
+    }
 }
 
 #[test]

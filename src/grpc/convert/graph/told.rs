@@ -6,6 +6,7 @@ use crate::app::graph::{
 use crate::domain::settings::EffectiveSetting;
 use crate::domain::thread::Thread;
 use crate::domain::tool::Tool;
+use crate::engine::Estimate;
 use crate::grpc::convert::{contract, exchange, execution, id, message, moment, run, thread, tool, usage};
 use crate::grpc::pb;
 
@@ -23,7 +24,7 @@ pub fn node_to_pb(node: Node) -> pb::ExchangeNode {
         origin: exchange::origin_to_pb(one.origin).into(),
         run_state: node.run_state.map_or(pb::RunState::Unspecified, run::state_to_pb).into(),
         stop_reason: run::stop_reason_to_pb(one.stop_reason).into(),
-        validation: contract::validation_to_pb(one.validation).status,
+        validation: contract::validation_to_pb(one.validation, "").status,
         responder: Some(exchange::responder_to_pb(one.responder)),
         usage: Some(usage::to_pb(one.usage)),
         offered_tool_set_id: id::text(one.offered),
@@ -158,6 +159,14 @@ pub fn sum_to_pb(sum: Summed) -> pb::SumUsageResponse {
         partial_count,
         unknown_count,
         models: sum.models.into_iter().map(model).collect(),
-        cost_estimates: Vec::new(),
+        cost_estimates: sum.costs.into_iter().map(cost_to_pb).collect(),
+    }
+}
+
+fn cost_to_pb(cost: Estimate) -> pb::CostEstimate {
+    pb::CostEstimate {
+        currency: cost.currency,
+        amount: cost.amount,
+        completeness: usage::completeness_to_pb(cost.completeness).into(),
     }
 }

@@ -55,7 +55,7 @@ pub(crate) fn result(text: &str, media: usize) -> Message {
     Message { role: Role::Tool, parts: vec![Part::new(Kind::ToolResult(result))] }
 }
 
-fn plan() -> Planned {
+pub(crate) fn plan() -> Planned {
     Planned {
         profile_id: "fast".to_owned(),
         backend_id: "main".to_owned(),

@@ -1,8 +1,8 @@
 //! What is read in an answer.
 
-use super::super::reader::Value;
 use super::*;
 use crate::domain::message::ToolCall;
+use crate::engine::backend::wire::Answer as _;
 
 fn issuer() -> Issuer {
     Issuer { provider: "p".to_owned(), api: "openai-chat".to_owned(), model: "m".to_owned() }

@@ -11,6 +11,7 @@ use crate::domain::id::CallId;
 use crate::domain::message::{
     CacheMarker, Issuer, Kind, Media, Message, Part, ProviderData, Reasoning, Role, ToolCall, ToolResult,
 };
+use crate::engine::backend::FailureKind;
 
 fn call(messages: Vec<Message>) -> Call {
     Call {
@@ -27,7 +28,8 @@ fn call(messages: Vec<Message>) -> Call {
 
 fn outbound(quirks: Quirks, call: &Call) -> Result<(String, Vec<String>), Failure> {
     let config = Config { quirks, ..Config::default() };
-    let outbound = encode(&config, "p", "openai-chat", call)?;
+    let to = Recipient { provider: "p", api: "openai-chat", model: &call.model, foreign: config.foreign_data };
+    let outbound = encode(&config, to, call)?;
     Ok((String::from_utf8(outbound.body.to_vec()).unwrap(), outbound.adaptations))
 }
 

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file antiphon/v1/catalog.proto.
  */
 export const file_antiphon_v1_catalog: GenFile = /*@__PURE__*/
-  fileDesc("ChlhbnRpcGhvbi92MS9jYXRhbG9nLnByb3RvEgthbnRpcGhvbi52MSKvAQoGUHJvbXB0EhEKCXByb21wdF9pZBgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIuCgl2YXJpYWJsZXMYAyADKAsyGy5hbnRpcGhvbi52MS5Qcm9tcHRWYXJpYWJsZRISCgpwcm9maWxlX2lkGAQgASgJEhMKC2NvbnRyYWN0X2lkGAUgASgJEhIKCnRvb2xfbmFtZXMYBiADKAkSEAoIdGVtcGxhdGUYByABKAkiWwoOUHJvbXB0VmFyaWFibGUSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIQCghyZXF1aXJlZBgDIAEoCBIUCgxkZWZhdWx0X2pzb24YBCABKAkigQEKB1Byb2ZpbGUSEgoKcHJvZmlsZV9pZBgBIAEoCRISCgpiYWNrZW5kX2lkGAIgASgJEg0KBW1vZGVsGAMgASgJEisKCnBhcmFtZXRlcnMYBCABKAsyFy5hbnRpcGhvbi52MS5QYXJhbWV0ZXJzEhIKCmlzX2RlZmF1bHQYBSABKAgisgEKB0JhY2tlbmQSEgoKYmFja2VuZF9pZBgBIAEoCRIMCgRraW5kGAIgASgJEhAKCGJhc2VfdXJsGAMgASgJEhAKCGNhcGFjaXR5GAQgASgNEhMKC3F1ZXVlX2xpbWl0GAUgASgNEhYKDmhhc19jcmVkZW50aWFsGAYgASgIEg4KBmluX3VzZRgHIAEoDRIOCgZxdWV1ZWQYCCABKA0SFAoMY2FwYWJpbGl0aWVzGAkgAygJIlMKEkNvbmZpZ3VyZWRDb250cmFjdBITCgtjb250cmFjdF9pZBgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRITCgtzY2hlbWFfanNvbhgDIAEoCWIGcHJvdG8z", [file_antiphon_v1_execution]);
+  fileDesc("ChlhbnRpcGhvbi92MS9jYXRhbG9nLnByb3RvEgthbnRpcGhvbi52MSLhAQoGUHJvbXB0EhEKCXByb21wdF9pZBgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIuCgl2YXJpYWJsZXMYAyADKAsyGy5hbnRpcGhvbi52MS5Qcm9tcHRWYXJpYWJsZRISCgpwcm9maWxlX2lkGAQgASgJEhMKC2NvbnRyYWN0X2lkGAUgASgJEhIKCnRvb2xfbmFtZXMYBiADKAkSEAoIdGVtcGxhdGUYByABKAkSHAoPcmVwYWlyX2F0dGVtcHRzGAggASgNSACIAQFCEgoQX3JlcGFpcl9hdHRlbXB0cyJbCg5Qcm9tcHRWYXJpYWJsZRIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhAKCHJlcXVpcmVkGAMgASgIEhQKDGRlZmF1bHRfanNvbhgEIAEoCSKzAQoHUHJvZmlsZRISCgpwcm9maWxlX2lkGAEgASgJEhIKCmJhY2tlbmRfaWQYAiABKAkSDQoFbW9kZWwYAyABKAkSKwoKcGFyYW1ldGVycxgEIAEoCzIXLmFudGlwaG9uLnYxLlBhcmFtZXRlcnMSEgoKaXNfZGVmYXVsdBgFIAEoCBIcCg9yZXBhaXJfYXR0ZW1wdHMYBiABKA1IAIgBAUISChBfcmVwYWlyX2F0dGVtcHRzIrIBCgdCYWNrZW5kEhIKCmJhY2tlbmRfaWQYASABKAkSDAoEa2luZBgCIAEoCRIQCghiYXNlX3VybBgDIAEoCRIQCghjYXBhY2l0eRgEIAEoDRITCgtxdWV1ZV9saW1pdBgFIAEoDRIWCg5oYXNfY3JlZGVudGlhbBgGIAEoCBIOCgZpbl91c2UYByABKA0SDgoGcXVldWVkGAggASgNEhQKDGNhcGFiaWxpdGllcxgJIAMoCSKFAQoSQ29uZmlndXJlZENvbnRyYWN0EhMKC2NvbnRyYWN0X2lkGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhMKC3NjaGVtYV9qc29uGAMgASgJEhwKD3JlcGFpcl9hdHRlbXB0cxgEIAEoDUgAiAEBQhIKEF9yZXBhaXJfYXR0ZW1wdHNiBnByb3RvMw", [file_antiphon_v1_execution]);
 
 /**
  * A template of messages with default settings.
@@ -70,6 +70,13 @@ export type Prompt = Message<"antiphon.v1.Prompt"> & {
    * @generated from field: string template = 7;
    */
   template: string;
+
+  /**
+   * Output only. How often an answer without its form is asked for again, where the prompt says so.
+   *
+   * @generated from field: optional uint32 repair_attempts = 8;
+   */
+  repairAttempts?: number;
 };
 
 /**
@@ -161,6 +168,13 @@ export type Profile = Message<"antiphon.v1.Profile"> & {
    * @generated from field: bool is_default = 5;
    */
   isDefault: boolean;
+
+  /**
+   * Output only. How often an answer without its form is asked for again, where the profile says so.
+   *
+   * @generated from field: optional uint32 repair_attempts = 6;
+   */
+  repairAttempts?: number;
 };
 
 /**
@@ -273,6 +287,13 @@ export type ConfiguredContract = Message<"antiphon.v1.ConfiguredContract"> & {
    * @generated from field: string schema_json = 3;
    */
   schemaJson: string;
+
+  /**
+   * Output only. How often an answer without this form is asked for again, where the contract says so.
+   *
+   * @generated from field: optional uint32 repair_attempts = 4;
+   */
+  repairAttempts?: number;
 };
 
 /**

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file antiphon/v1/contract.proto.
  */
 export const file_antiphon_v1_contract: GenFile = /*@__PURE__*/
-  fileDesc("ChphbnRpcGhvbi92MS9jb250cmFjdC5wcm90bxILYW50aXBob24udjEizQEKCENvbnRyYWN0EikKBHRleHQYASABKAsyGS5hbnRpcGhvbi52MS5UZXh0Q29udHJhY3RIABIpCgRqc29uGAIgASgLMhkuYW50aXBob24udjEuSnNvbkNvbnRyYWN0SAASNgoLanNvbl9zY2hlbWEYAyABKAsyHy5hbnRpcGhvbi52MS5Kc29uU2NoZW1hQ29udHJhY3RIABIrCgVuYW1lZBgEIAEoCzIaLmFudGlwaG9uLnYxLk5hbWVkQ29udHJhY3RIAEIGCgRmb3JtIg4KDFRleHRDb250cmFjdCIOCgxKc29uQ29udHJhY3QiNwoSSnNvblNjaGVtYUNvbnRyYWN0EhMKC3NjaGVtYV9qc29uGAEgASgJEgwKBG5hbWUYAiABKAkiJAoNTmFtZWRDb250cmFjdBITCgtjb250cmFjdF9pZBgBIAEoCSJnCgpWYWxpZGF0aW9uEi0KBnN0YXR1cxgBIAEoDjIdLmFudGlwaG9uLnYxLlZhbGlkYXRpb25TdGF0dXMSKgoKdmlvbGF0aW9ucxgCIAMoCzIWLmFudGlwaG9uLnYxLlZpb2xhdGlvbiJICglWaW9sYXRpb24SFQoNaW5zdGFuY2VfcGF0aBgBIAEoCRITCgtzY2hlbWFfcGF0aBgCIAEoCRIPCgdtZXNzYWdlGAMgASgJKpcBChBWYWxpZGF0aW9uU3RhdHVzEiEKHVZBTElEQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASJAogVkFMSURBVElPTl9TVEFUVVNfTk9UX0FQUExJQ0FCTEUQARIbChdWQUxJREFUSU9OX1NUQVRVU19WQUxJRBACEh0KGVZBTElEQVRJT05fU1RBVFVTX0lOVkFMSUQQA2IGcHJvdG8z");
+  fileDesc("ChphbnRpcGhvbi92MS9jb250cmFjdC5wcm90bxILYW50aXBob24udjEizQEKCENvbnRyYWN0EikKBHRleHQYASABKAsyGS5hbnRpcGhvbi52MS5UZXh0Q29udHJhY3RIABIpCgRqc29uGAIgASgLMhkuYW50aXBob24udjEuSnNvbkNvbnRyYWN0SAASNgoLanNvbl9zY2hlbWEYAyABKAsyHy5hbnRpcGhvbi52MS5Kc29uU2NoZW1hQ29udHJhY3RIABIrCgVuYW1lZBgEIAEoCzIaLmFudGlwaG9uLnYxLk5hbWVkQ29udHJhY3RIAEIGCgRmb3JtIg4KDFRleHRDb250cmFjdCIOCgxKc29uQ29udHJhY3QiNwoSSnNvblNjaGVtYUNvbnRyYWN0EhMKC3NjaGVtYV9qc29uGAEgASgJEgwKBG5hbWUYAiABKAkiJAoNTmFtZWRDb250cmFjdBITCgtjb250cmFjdF9pZBgBIAEoCSIaCgZSZXBhaXISEAoIYXR0ZW1wdHMYASABKA0iewoKVmFsaWRhdGlvbhItCgZzdGF0dXMYASABKA4yHS5hbnRpcGhvbi52MS5WYWxpZGF0aW9uU3RhdHVzEioKCnZpb2xhdGlvbnMYAiADKAsyFi5hbnRpcGhvbi52MS5WaW9sYXRpb24SEgoKdmFsdWVfanNvbhgDIAEoCSJICglWaW9sYXRpb24SFQoNaW5zdGFuY2VfcGF0aBgBIAEoCRITCgtzY2hlbWFfcGF0aBgCIAEoCRIPCgdtZXNzYWdlGAMgASgJKpcBChBWYWxpZGF0aW9uU3RhdHVzEiEKHVZBTElEQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASJAogVkFMSURBVElPTl9TVEFUVVNfTk9UX0FQUExJQ0FCTEUQARIbChdWQUxJREFUSU9OX1NUQVRVU19WQUxJRBACEh0KGVZBTElEQVRJT05fU1RBVFVTX0lOVkFMSUQQA2IGcHJvdG8z");
 
 /**
  * What form an answer must have.
@@ -148,6 +148,30 @@ export const NamedContractSchema: GenMessage<NamedContract> = /*@__PURE__*/
   messageDesc(file_antiphon_v1_contract, 4);
 
 /**
+ * How an answer that misses its form is corrected. The model is asked again, with its answer and what is wrong with it after the same
+ * messages; that is in no history. Answers that call tools, were cut at the limit of tokens or were refused are not asked for again.
+ *
+ * @generated from message antiphon.v1.Repair
+ */
+export type Repair = Message<"antiphon.v1.Repair"> & {
+  /**
+   * Required. How often at most, 0 for never; up to the server's `max_repair_attempts`. When all are used up, the last answer is the
+   * result, with what is wrong in its validation; so too when a correction does not fit the model. An operational error in one ends the
+   * run as any other does.
+   *
+   * @generated from field: uint32 attempts = 1;
+   */
+  attempts: number;
+};
+
+/**
+ * Describes the message antiphon.v1.Repair.
+ * Use `create(RepairSchema)` to create a new message.
+ */
+export const RepairSchema: GenMessage<Repair> = /*@__PURE__*/
+  messageDesc(file_antiphon_v1_contract, 5);
+
+/**
  * Whether an answer had its form. Says nothing about its worth.
  *
  * @generated from message antiphon.v1.Validation
@@ -166,6 +190,13 @@ export type Validation = Message<"antiphon.v1.Validation"> & {
    * @generated from field: repeated antiphon.v1.Violation violations = 2;
    */
   violations: Violation[];
+
+  /**
+   * Output only. The JSON value that was found valid: the answer's text, or the one block of JSON in fences in it. Empty otherwise.
+   *
+   * @generated from field: string value_json = 3;
+   */
+  valueJson: string;
 };
 
 /**
@@ -173,7 +204,7 @@ export type Validation = Message<"antiphon.v1.Validation"> & {
  * Use `create(ValidationSchema)` to create a new message.
  */
 export const ValidationSchema: GenMessage<Validation> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_contract, 5);
+  messageDesc(file_antiphon_v1_contract, 6);
 
 /**
  * One thing that was wrong with an answer.
@@ -208,7 +239,7 @@ export type Violation = Message<"antiphon.v1.Violation"> & {
  * Use `create(ViolationSchema)` to create a new message.
  */
 export const ViolationSchema: GenMessage<Violation> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_contract, 6);
+  messageDesc(file_antiphon_v1_contract, 7);
 
 /**
  * What validation found.

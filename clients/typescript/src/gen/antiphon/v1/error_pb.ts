@@ -353,7 +353,9 @@ export enum ErrorReason {
   PROVIDER_RATE_LIMITED = 40,
 
   /**
-   * UNAVAILABLE: the provider failed or could not be reached. Metadata: `backend_id`, `provider_status` where there was one.
+   * UNAVAILABLE: the provider failed or could not be reached. Metadata: `backend_id`, `provider_status` where there was one, `circuit` (`open`,
+   * with RetryInfo) where the backend is left alone after failures, `fallbacks` (as of every error that asks for one) where the profile has some:
+   * each that did not stand in, and why.
    *
    * @generated from enum value: ERROR_REASON_PROVIDER_UNAVAILABLE = 41;
    */
@@ -374,7 +376,8 @@ export enum ErrorReason {
   PROVIDER_TIMEOUT = 43,
 
   /**
-   * FAILED_PRECONDITION: the history does not fit the model. Metadata: `backend_id`, and the counts that the provider gave.
+   * FAILED_PRECONDITION: the history does not fit the model. Metadata: `backend_id`, `messages` and `request_bytes` that were sent, and
+   * `provider_max_tokens` and `provider_tokens` where the provider said them. A `history_view` sends less.
    *
    * @generated from enum value: ERROR_REASON_CONTEXT_OVERFLOW = 44;
    */

@@ -36,7 +36,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file antiphon/v1/exchange_service.proto.
  */
 export const file_antiphon_v1_exchange_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJhbnRpcGhvbi92MS9leGNoYW5nZV9zZXJ2aWNlLnByb3RvEgthbnRpcGhvbi52MSLEAQoKUnVuUmVxdWVzdBIwCgdyZXF1ZXN0GAEgASgLMh0uYW50aXBob24udjEuRXhlY3V0aW9uUmVxdWVzdEgAEjIKCHByZXBhcmVkGAIgASgLMh4uYW50aXBob24udjEuUHJlcGFyZWRFeGVjdXRpb25IABIUCgdjYXB0dXJlGAMgASgISAGIAQESIQoZaW5jbHVkZV9yZW5kZXJlZF9tZXNzYWdlcxgEIAEoCEILCglleGVjdXRpb25CCgoIX2NhcHR1cmUiOAoRUHJlcGFyZWRFeGVjdXRpb24SEwoLcHJlcGFyZWRfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJIqYDCgtSdW5SZXNwb25zZRIdCgNydW4YASABKAsyEC5hbnRpcGhvbi52MS5SdW4SJwoJYXNzaXN0YW50GAIgASgLMhQuYW50aXBob24udjEuTWVzc2FnZRIMCgR0ZXh0GAMgASgJEiwKC3N0b3BfcmVhc29uGAQgASgOMhcuYW50aXBob24udjEuU3RvcFJlYXNvbhIXCg9zdG9wX3JlYXNvbl9yYXcYBSABKAkSKwoKdmFsaWRhdGlvbhgGIAEoCzIXLmFudGlwaG9uLnYxLlZhbGlkYXRpb24SOQoSZWZmZWN0aXZlX3NldHRpbmdzGAcgAygLMh0uYW50aXBob24udjEuRWZmZWN0aXZlU2V0dGluZxImCgh3YXJuaW5ncxgIIAMoCzIULmFudGlwaG9uLnYxLldhcm5pbmcSLwoRcmVuZGVyZWRfbWVzc2FnZXMYCSADKAsyFC5hbnRpcGhvbi52MS5NZXNzYWdlEicKCGV4Y2hhbmdlGAogASgLMhUuYW50aXBob24udjEuRXhjaGFuZ2USEAoIcmVwbGF5ZWQYCyABKAgi8AEKDkNhcHR1cmVSZXF1ZXN0EjAKB3JlcXVlc3QYASABKAsyHS5hbnRpcGhvbi52MS5FeGVjdXRpb25SZXF1ZXN0SAASMgoIcHJlcGFyZWQYAiABKAsyHi5hbnRpcGhvbi52MS5QcmVwYXJlZEV4ZWN1dGlvbkgAEjMKD2V4aXN0aW5nX3RocmVhZBgDIAEoCzIYLmFudGlwaG9uLnYxLlRocmVhZFBvaW50SAESLAoKbmV3X3RocmVhZBgEIAEoCzIWLmFudGlwaG9uLnYxLk5ld1RocmVhZEgBQgsKCWV4ZWN1dGlvbkIICgZ0aHJlYWQikAEKD0NhcHR1cmVSZXNwb25zZRInCghleGNoYW5nZRgBIAEoCzIVLmFudGlwaG9uLnYxLkV4Y2hhbmdlEh0KA3J1bhgCIAEoCzIQLmFudGlwaG9uLnYxLlJ1bhIjCgZ0aHJlYWQYAyABKAsyEy5hbnRpcGhvbi52MS5UaHJlYWQSEAoIcmVwbGF5ZWQYBCABKAgiRAoUU3RyZWFtQ2FwdHVyZVJlcXVlc3QSLAoHY2FwdHVyZRgBIAEoCzIbLmFudGlwaG9uLnYxLkNhcHR1cmVSZXF1ZXN0In4KFVN0cmVhbUNhcHR1cmVSZXNwb25zZRIpCghwcm9ncmVzcxgBIAEoCzIVLmFudGlwaG9uLnYxLlByb2dyZXNzSAASMQoJY29tcGxldGVkGAIgASgLMhwuYW50aXBob24udjEuQ2FwdHVyZVJlc3BvbnNlSABCBwoFZXZlbnQitwMKDVJlY29yZFJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRImCghtZXNzYWdlcxgCIAMoCzIULmFudGlwaG9uLnYxLk1lc3NhZ2USNAoOYWZ0ZXJfZXhjaGFuZ2UYAyABKAsyGi5hbnRpcGhvbi52MS5FeGNoYW5nZVBvaW50SAASLAoKYWZ0ZXJfaGVhZBgEIAEoCzIWLmFudGlwaG9uLnYxLkFmdGVySGVhZEgAEjMKD2V4aXN0aW5nX3RocmVhZBgFIAEoCzIYLmFudGlwaG9uLnYxLlRocmVhZFBvaW50SAESLAoKbmV3X3RocmVhZBgGIAEoCzIWLmFudGlwaG9uLnYxLk5ld1RocmVhZEgBEikKBWZhY3RzGAcgAygLMhouYW50aXBob24udjEuUmVjb3JkZWRGYWN0cxI2CgZsYWJlbHMYCCADKAsyJi5hbnRpcGhvbi52MS5SZWNvcmRSZXF1ZXN0LkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBwoFc3RhcnRCCAoGdGhyZWFkIgsKCUFmdGVySGVhZCLOAQoNUmVjb3JkZWRGYWN0cxIVCg1tZXNzYWdlX2luZGV4GAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRINCgVtb2RlbBgEIAEoCRIsCgtzdG9wX3JlYXNvbhgFIAEoDjIXLmFudGlwaG9uLnYxLlN0b3BSZWFzb24SIQoFdXNhZ2UYBiABKAsyEi5hbnRpcGhvbi52MS5Vc2FnZRIkCgV0b29scxgHIAEoCzIVLmFudGlwaG9uLnYxLlRvb2xMaXN0Iu0BCg5SZWNvcmRSZXNwb25zZRIwCglleGNoYW5nZXMYASADKAsyHS5hbnRpcGhvbi52MS5SZWNvcmRlZEV4Y2hhbmdlEhMKC2V4Y2hhbmdlX2lkGAIgASgJEhQKDHN0b3JlZF9jb3VudBgDIAEoDRIVCg1tYXRjaGVkX2NvdW50GAQgASgNEjAKDWlnbm9yZWRfZmFjdHMYBSADKAsyGS5hbnRpcGhvbi52MS5JZ25vcmVkRmFjdHMSIwoGdGhyZWFkGAYgASgLMhMuYW50aXBob24udjEuVGhyZWFkEhAKCHJlcGxheWVkGAcgASgIIl8KEFJlY29yZGVkRXhjaGFuZ2USEwoLZXhjaGFuZ2VfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJEhUKDW1lc3NhZ2VfaW5kZXgYAyABKA0SDwoHbWF0Y2hlZBgEIAEoCCI1CgxJZ25vcmVkRmFjdHMSFQoNbWVzc2FnZV9pbmRleBgBIAEoDRIOCgZmaWVsZHMYAiADKAkingIKD0NvbnRpbnVlUmVxdWVzdBIuCghleGNoYW5nZRgBIAEoCzIaLmFudGlwaG9uLnYxLkV4Y2hhbmdlUG9pbnRIABIqCgZ0aHJlYWQYAiABKAsyGC5hbnRpcGhvbi52MS5UaHJlYWRQb2ludEgAEjoKEXVuY2FwdHVyZWRfcHJlZml4GAMgASgLMh0uYW50aXBob24udjEuVW5jYXB0dXJlZFByZWZpeEgAEjAKB3JlcXVlc3QYBCABKAsyHS5hbnRpcGhvbi52MS5FeGVjdXRpb25SZXF1ZXN0SAESMAoMdG9vbF9yZXN1bHRzGAUgASgLMhguYW50aXBob24udjEuVG9vbFJlc3VsdHNIAUIGCgRmcm9tQgcKBWlucHV0IqcBChBVbmNhcHR1cmVkUHJlZml4Ei8KEXJlbmRlcmVkX21lc3NhZ2VzGAEgAygLMhQuYW50aXBob24udjEuTWVzc2FnZRInCglhc3Npc3RhbnQYAiABKAsyFC5hbnRpcGhvbi52MS5NZXNzYWdlEg4KBnJ1bl9pZBgDIAEoCRIpCgVmYWN0cxgEIAEoCzIaLmFudGlwaG9uLnYxLlJlY29yZGVkRmFjdHMikQEKEENvbnRpbnVlUmVzcG9uc2USJwoIZXhjaGFuZ2UYASABKAsyFS5hbnRpcGhvbi52MS5FeGNoYW5nZRIdCgNydW4YAiABKAsyEC5hbnRpcGhvbi52MS5SdW4SIwoGdGhyZWFkGAMgASgLMhMuYW50aXBob24udjEuVGhyZWFkEhAKCHJlcGxheWVkGAQgASgIIkMKFVN0cmVhbUNvbnRpbnVlUmVxdWVzdBIqCgR0dXJuGAEgASgLMhwuYW50aXBob24udjEuQ29udGludWVSZXF1ZXN0IoABChZTdHJlYW1Db250aW51ZVJlc3BvbnNlEikKCHByb2dyZXNzGAEgASgLMhUuYW50aXBob24udjEuUHJvZ3Jlc3NIABIyCgljb21wbGV0ZWQYAiABKAsyHS5hbnRpcGhvbi52MS5Db250aW51ZVJlc3BvbnNlSABCBwoFZXZlbnQi5gEKDlByZXBhcmVSZXF1ZXN0Ei4KB3JlcXVlc3QYASABKAsyHS5hbnRpcGhvbi52MS5FeGVjdXRpb25SZXF1ZXN0Ei4KCGV4Y2hhbmdlGAIgASgLMhouYW50aXBob24udjEuRXhjaGFuZ2VQb2ludEgAEioKBnRocmVhZBgDIAEoCzIYLmFudGlwaG9uLnYxLlRocmVhZFBvaW50SAASDwoHY2FwdHVyZRgEIAEoCBIvCgtleHBpcmVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBgoEZnJvbSKGAQoPUHJlcGFyZVJlc3BvbnNlEhMKC3ByZXBhcmVkX2lkGAEgASgJEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCgtleHBsYW5hdGlvbhgDIAEoCzIYLmFudGlwaG9uLnYxLkV4cGxhbmF0aW9uIqkBCg5FeHBsYWluUmVxdWVzdBIuCgdjYXB0dXJlGAEgASgLMhsuYW50aXBob24udjEuQ2FwdHVyZVJlcXVlc3RIABIsCgR0dXJuGAIgASgLMhwuYW50aXBob24udjEuQ29udGludWVSZXF1ZXN0SAASLgoIZXhjaGFuZ2UYAyABKAsyGi5hbnRpcGhvbi52MS5FeGNoYW5nZVBvaW50SABCCQoHc3ViamVjdCJACg9FeHBsYWluUmVzcG9uc2USLQoLZXhwbGFuYXRpb24YASABKAsyGC5hbnRpcGhvbi52MS5FeHBsYW5hdGlvbiLoAQoLRXhwbGFuYXRpb24SJgoIbWVzc2FnZXMYASADKAsyFC5hbnRpcGhvbi52MS5NZXNzYWdlEjkKEmVmZmVjdGl2ZV9zZXR0aW5ncxgCIAMoCzIdLmFudGlwaG9uLnYxLkVmZmVjdGl2ZVNldHRpbmcSIwoFdG9vbHMYAyABKAsyFC5hbnRpcGhvbi52MS5Ub29sVXNlEhEKCWJvZHlfanNvbhgEIAEoCRITCgtib2R5X2JsYWtlMxgFIAEoCRIpCgthZGFwdGF0aW9ucxgGIAMoCzIULmFudGlwaG9uLnYxLldhcm5pbmcitgEKC0ZvcmtSZXF1ZXN0Ei4KCGV4Y2hhbmdlGAEgASgLMhouYW50aXBob24udjEuRXhjaGFuZ2VQb2ludEgAEi4KBnRocmVhZBgCIAEoCzIcLmFudGlwaG9uLnYxLlRocmVhZFR1cm5Qb2ludEgAEhIKCnJlcXVlc3RfaWQYAyABKAkSKQoIYnJhbmNoZXMYBCADKAsyFy5hbnRpcGhvbi52MS5Gb3JrQnJhbmNoQggKBnNvdXJjZSKhAQoKRm9ya0JyYW5jaBImCgZ0aHJlYWQYASABKAsyFi5hbnRpcGhvbi52MS5OZXdUaHJlYWQSMAoHcmVxdWVzdBgCIAEoCzIdLmFudGlwaG9uLnYxLkV4ZWN1dGlvblJlcXVlc3RIABIwCgx0b29sX3Jlc3VsdHMYAyABKAsyGC5hbnRpcGhvbi52MS5Ub29sUmVzdWx0c0gAQgcKBWlucHV0IkoKDEZvcmtSZXNwb25zZRIoCgdyZXN1bHRzGAEgAygLMhcuYW50aXBob24udjEuRm9ya1Jlc3VsdBIQCghyZXBsYXllZBgCIAEoCCKiAQoKRm9ya1Jlc3VsdBIjCgZ0aHJlYWQYASABKAsyEy5hbnRpcGhvbi52MS5UaHJlYWQSJwoIZXhjaGFuZ2UYAiABKAsyFS5hbnRpcGhvbi52MS5FeGNoYW5nZRIdCgNydW4YAyABKAsyEC5hbnRpcGhvbi52MS5SdW4SJwoFZXJyb3IYBCABKAsyGC5hbnRpcGhvbi52MS5FcnJvclN0YXR1cyLCAQoMUHJvYmVSZXF1ZXN0Ei4KCGV4Y2hhbmdlGAEgASgLMhouYW50aXBob24udjEuRXhjaGFuZ2VQb2ludEgAEi4KBnRocmVhZBgCIAEoCzIcLmFudGlwaG9uLnYxLlRocmVhZFR1cm5Qb2ludEgAEi4KB3JlcXVlc3QYAyABKAsyHS5hbnRpcGhvbi52MS5FeGVjdXRpb25SZXF1ZXN0EhoKEmFsbG93X3NpZGVfZWZmZWN0cxgEIAEoCEIGCgRmcm9tIq4DCg1Qcm9iZVJlc3BvbnNlEgwKBHRleHQYASABKAkSJgoIbWVzc2FnZXMYAiADKAsyFC5hbnRpcGhvbi52MS5NZXNzYWdlEiwKC3N0b3BfcmVhc29uGAMgASgOMhcuYW50aXBob24udjEuU3RvcFJlYXNvbhIXCg9zdG9wX3JlYXNvbl9yYXcYBCABKAkSIQoFdXNhZ2UYBSABKAsyEi5hbnRpcGhvbi52MS5Vc2FnZRIOCgZydW5faWQYBiABKAkSKwoKdmFsaWRhdGlvbhgHIAEoCzIXLmFudGlwaG9uLnYxLlZhbGlkYXRpb24SOQoSZWZmZWN0aXZlX3NldHRpbmdzGAggAygLMh0uYW50aXBob24udjEuRWZmZWN0aXZlU2V0dGluZxImCgh3YXJuaW5ncxgJIAMoCzIULmFudGlwaG9uLnYxLldhcm5pbmcSLgoMb2JzZXJ2YXRpb25zGAogAygLMhguYW50aXBob24udjEuT2JzZXJ2YXRpb24SLQoJcHJvbW90aW9uGAsgASgLMhouYW50aXBob24udjEuUmVjb3JkUmVxdWVzdCI+ChJTdHJlYW1Qcm9iZVJlcXVlc3QSKAoFcHJvYmUYASABKAsyGS5hbnRpcGhvbi52MS5Qcm9iZVJlcXVlc3QiegoTU3RyZWFtUHJvYmVSZXNwb25zZRIpCghwcm9ncmVzcxgBIAEoCzIVLmFudGlwaG9uLnYxLlByb2dyZXNzSAASLwoJY29tcGxldGVkGAIgASgLMhouYW50aXBob24udjEuUHJvYmVSZXNwb25zZUgAQgcKBWV2ZW50IngKDkluc3BlY3RSZXF1ZXN0EhMKC2V4Y2hhbmdlX2lkGAEgASgJEioKB2hpc3RvcnkYAiABKA4yGS5hbnRpcGhvbi52MS5IaXN0b3J5U2NvcGUSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkioAEKD0luc3BlY3RSZXNwb25zZRInCghleGNoYW5nZRgBIAEoCzIVLmFudGlwaG9uLnYxLkV4Y2hhbmdlEiYKCG1lc3NhZ2VzGAIgAygLMhQuYW50aXBob24udjEuTWVzc2FnZRIjCgRwYXRoGAMgAygLMhUuYW50aXBob24udjEuUGF0aFN0ZXASFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIlQKCFBhdGhTdGVwEhMKC2V4Y2hhbmdlX2lkGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIMCgR0dXJuGAMgASgEEhUKDW1lc3NhZ2VfY291bnQYBCABKA0iVwoUU3RyZWFtSW5zcGVjdFJlcXVlc3QSEwoLZXhjaGFuZ2VfaWQYASABKAkSKgoHaGlzdG9yeRgCIAEoDjIZLmFudGlwaG9uLnYxLkhpc3RvcnlTY29wZSJDChVTdHJlYW1JbnNwZWN0UmVzcG9uc2USKgoEcGFnZRgBIAEoCzIcLmFudGlwaG9uLnYxLkluc3BlY3RSZXNwb25zZSpdCgxIaXN0b3J5U2NvcGUSHQoZSElTVE9SWV9TQ09QRV9VTlNQRUNJRklFRBAAEhYKEkhJU1RPUllfU0NPUEVfRlVMTBABEhYKEkhJU1RPUllfU0NPUEVfTk9ORRACMqQICg9FeGNoYW5nZVNlcnZpY2USOAoDUnVuEhcuYW50aXBob24udjEuUnVuUmVxdWVzdBoYLmFudGlwaG9uLnYxLlJ1blJlc3BvbnNlEkQKB0NhcHR1cmUSGy5hbnRpcGhvbi52MS5DYXB0dXJlUmVxdWVzdBocLmFudGlwaG9uLnYxLkNhcHR1cmVSZXNwb25zZRJYCg1TdHJlYW1DYXB0dXJlEiEuYW50aXBob24udjEuU3RyZWFtQ2FwdHVyZVJlcXVlc3QaIi5hbnRpcGhvbi52MS5TdHJlYW1DYXB0dXJlUmVzcG9uc2UwARJBCgZSZWNvcmQSGi5hbnRpcGhvbi52MS5SZWNvcmRSZXF1ZXN0GhsuYW50aXBob24udjEuUmVjb3JkUmVzcG9uc2USRwoIQ29udGludWUSHC5hbnRpcGhvbi52MS5Db250aW51ZVJlcXVlc3QaHS5hbnRpcGhvbi52MS5Db250aW51ZVJlc3BvbnNlElsKDlN0cmVhbUNvbnRpbnVlEiIuYW50aXBob24udjEuU3RyZWFtQ29udGludWVSZXF1ZXN0GiMuYW50aXBob24udjEuU3RyZWFtQ29udGludWVSZXNwb25zZTABEkQKB1ByZXBhcmUSGy5hbnRpcGhvbi52MS5QcmVwYXJlUmVxdWVzdBocLmFudGlwaG9uLnYxLlByZXBhcmVSZXNwb25zZRJECgdFeHBsYWluEhsuYW50aXBob24udjEuRXhwbGFpblJlcXVlc3QaHC5hbnRpcGhvbi52MS5FeHBsYWluUmVzcG9uc2USOwoERm9yaxIYLmFudGlwaG9uLnYxLkZvcmtSZXF1ZXN0GhkuYW50aXBob24udjEuRm9ya1Jlc3BvbnNlEj4KBVByb2JlEhkuYW50aXBob24udjEuUHJvYmVSZXF1ZXN0GhouYW50aXBob24udjEuUHJvYmVSZXNwb25zZRJSCgtTdHJlYW1Qcm9iZRIfLmFudGlwaG9uLnYxLlN0cmVhbVByb2JlUmVxdWVzdBogLmFudGlwaG9uLnYxLlN0cmVhbVByb2JlUmVzcG9uc2UwARJRCgpDb29yZGluYXRlEh4uYW50aXBob24udjEuQ29vcmRpbmF0ZVJlcXVlc3QaHy5hbnRpcGhvbi52MS5Db29yZGluYXRlUmVzcG9uc2UoATABEkQKB0luc3BlY3QSGy5hbnRpcGhvbi52MS5JbnNwZWN0UmVxdWVzdBocLmFudGlwaG9uLnYxLkluc3BlY3RSZXNwb25zZRJYCg1TdHJlYW1JbnNwZWN0EiEuYW50aXBob24udjEuU3RyZWFtSW5zcGVjdFJlcXVlc3QaIi5hbnRpcGhvbi52MS5TdHJlYW1JbnNwZWN0UmVzcG9uc2UwAWIGcHJvdG8z", [file_antiphon_v1_contract, file_antiphon_v1_coordination, file_antiphon_v1_error, file_antiphon_v1_exchange, file_antiphon_v1_execution, file_antiphon_v1_message, file_antiphon_v1_progress, file_antiphon_v1_run, file_antiphon_v1_thread, file_antiphon_v1_tool, file_antiphon_v1_usage, file_google_protobuf_timestamp]);
+  fileDesc("CiJhbnRpcGhvbi92MS9leGNoYW5nZV9zZXJ2aWNlLnByb3RvEgthbnRpcGhvbi52MSLEAQoKUnVuUmVxdWVzdBIwCgdyZXF1ZXN0GAEgASgLMh0uYW50aXBob24udjEuRXhlY3V0aW9uUmVxdWVzdEgAEjIKCHByZXBhcmVkGAIgASgLMh4uYW50aXBob24udjEuUHJlcGFyZWRFeGVjdXRpb25IABIUCgdjYXB0dXJlGAMgASgISAGIAQESIQoZaW5jbHVkZV9yZW5kZXJlZF9tZXNzYWdlcxgEIAEoCEILCglleGVjdXRpb25CCgoIX2NhcHR1cmUiOAoRUHJlcGFyZWRFeGVjdXRpb24SEwoLcHJlcGFyZWRfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJIqYDCgtSdW5SZXNwb25zZRIdCgNydW4YASABKAsyEC5hbnRpcGhvbi52MS5SdW4SJwoJYXNzaXN0YW50GAIgASgLMhQuYW50aXBob24udjEuTWVzc2FnZRIMCgR0ZXh0GAMgASgJEiwKC3N0b3BfcmVhc29uGAQgASgOMhcuYW50aXBob24udjEuU3RvcFJlYXNvbhIXCg9zdG9wX3JlYXNvbl9yYXcYBSABKAkSKwoKdmFsaWRhdGlvbhgGIAEoCzIXLmFudGlwaG9uLnYxLlZhbGlkYXRpb24SOQoSZWZmZWN0aXZlX3NldHRpbmdzGAcgAygLMh0uYW50aXBob24udjEuRWZmZWN0aXZlU2V0dGluZxImCgh3YXJuaW5ncxgIIAMoCzIULmFudGlwaG9uLnYxLldhcm5pbmcSLwoRcmVuZGVyZWRfbWVzc2FnZXMYCSADKAsyFC5hbnRpcGhvbi52MS5NZXNzYWdlEicKCGV4Y2hhbmdlGAogASgLMhUuYW50aXBob24udjEuRXhjaGFuZ2USEAoIcmVwbGF5ZWQYCyABKAgi8AEKDkNhcHR1cmVSZXF1ZXN0EjAKB3JlcXVlc3QYASABKAsyHS5hbnRpcGhvbi52MS5FeGVjdXRpb25SZXF1ZXN0SAASMgoIcHJlcGFyZWQYAiABKAsyHi5hbnRpcGhvbi52MS5QcmVwYXJlZEV4ZWN1dGlvbkgAEjMKD2V4aXN0aW5nX3RocmVhZBgDIAEoCzIYLmFudGlwaG9uLnYxLlRocmVhZFBvaW50SAESLAoKbmV3X3RocmVhZBgEIAEoCzIWLmFudGlwaG9uLnYxLk5ld1RocmVhZEgBQgsKCWV4ZWN1dGlvbkIICgZ0aHJlYWQikAEKD0NhcHR1cmVSZXNwb25zZRInCghleGNoYW5nZRgBIAEoCzIVLmFudGlwaG9uLnYxLkV4Y2hhbmdlEh0KA3J1bhgCIAEoCzIQLmFudGlwaG9uLnYxLlJ1bhIjCgZ0aHJlYWQYAyABKAsyEy5hbnRpcGhvbi52MS5UaHJlYWQSEAoIcmVwbGF5ZWQYBCABKAgiRAoUU3RyZWFtQ2FwdHVyZVJlcXVlc3QSLAoHY2FwdHVyZRgBIAEoCzIbLmFudGlwaG9uLnYxLkNhcHR1cmVSZXF1ZXN0In4KFVN0cmVhbUNhcHR1cmVSZXNwb25zZRIpCghwcm9ncmVzcxgBIAEoCzIVLmFudGlwaG9uLnYxLlByb2dyZXNzSAASMQoJY29tcGxldGVkGAIgASgLMhwuYW50aXBob24udjEuQ2FwdHVyZVJlc3BvbnNlSABCBwoFZXZlbnQitwMKDVJlY29yZFJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRImCghtZXNzYWdlcxgCIAMoCzIULmFudGlwaG9uLnYxLk1lc3NhZ2USNAoOYWZ0ZXJfZXhjaGFuZ2UYAyABKAsyGi5hbnRpcGhvbi52MS5FeGNoYW5nZVBvaW50SAASLAoKYWZ0ZXJfaGVhZBgEIAEoCzIWLmFudGlwaG9uLnYxLkFmdGVySGVhZEgAEjMKD2V4aXN0aW5nX3RocmVhZBgFIAEoCzIYLmFudGlwaG9uLnYxLlRocmVhZFBvaW50SAESLAoKbmV3X3RocmVhZBgGIAEoCzIWLmFudGlwaG9uLnYxLk5ld1RocmVhZEgBEikKBWZhY3RzGAcgAygLMhouYW50aXBob24udjEuUmVjb3JkZWRGYWN0cxI2CgZsYWJlbHMYCCADKAsyJi5hbnRpcGhvbi52MS5SZWNvcmRSZXF1ZXN0LkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBwoFc3RhcnRCCAoGdGhyZWFkIgsKCUFmdGVySGVhZCLOAQoNUmVjb3JkZWRGYWN0cxIVCg1tZXNzYWdlX2luZGV4GAEgASgNEg4KBnJ1bl9pZBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRINCgVtb2RlbBgEIAEoCRIsCgtzdG9wX3JlYXNvbhgFIAEoDjIXLmFudGlwaG9uLnYxLlN0b3BSZWFzb24SIQoFdXNhZ2UYBiABKAsyEi5hbnRpcGhvbi52MS5Vc2FnZRIkCgV0b29scxgHIAEoCzIVLmFudGlwaG9uLnYxLlRvb2xMaXN0Iu0BCg5SZWNvcmRSZXNwb25zZRIwCglleGNoYW5nZXMYASADKAsyHS5hbnRpcGhvbi52MS5SZWNvcmRlZEV4Y2hhbmdlEhMKC2V4Y2hhbmdlX2lkGAIgASgJEhQKDHN0b3JlZF9jb3VudBgDIAEoDRIVCg1tYXRjaGVkX2NvdW50GAQgASgNEjAKDWlnbm9yZWRfZmFjdHMYBSADKAsyGS5hbnRpcGhvbi52MS5JZ25vcmVkRmFjdHMSIwoGdGhyZWFkGAYgASgLMhMuYW50aXBob24udjEuVGhyZWFkEhAKCHJlcGxheWVkGAcgASgIIl8KEFJlY29yZGVkRXhjaGFuZ2USEwoLZXhjaGFuZ2VfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJEhUKDW1lc3NhZ2VfaW5kZXgYAyABKA0SDwoHbWF0Y2hlZBgEIAEoCCI1CgxJZ25vcmVkRmFjdHMSFQoNbWVzc2FnZV9pbmRleBgBIAEoDRIOCgZmaWVsZHMYAiADKAkingIKD0NvbnRpbnVlUmVxdWVzdBIuCghleGNoYW5nZRgBIAEoCzIaLmFudGlwaG9uLnYxLkV4Y2hhbmdlUG9pbnRIABIqCgZ0aHJlYWQYAiABKAsyGC5hbnRpcGhvbi52MS5UaHJlYWRQb2ludEgAEjoKEXVuY2FwdHVyZWRfcHJlZml4GAMgASgLMh0uYW50aXBob24udjEuVW5jYXB0dXJlZFByZWZpeEgAEjAKB3JlcXVlc3QYBCABKAsyHS5hbnRpcGhvbi52MS5FeGVjdXRpb25SZXF1ZXN0SAESMAoMdG9vbF9yZXN1bHRzGAUgASgLMhguYW50aXBob24udjEuVG9vbFJlc3VsdHNIAUIGCgRmcm9tQgcKBWlucHV0IqcBChBVbmNhcHR1cmVkUHJlZml4Ei8KEXJlbmRlcmVkX21lc3NhZ2VzGAEgAygLMhQuYW50aXBob24udjEuTWVzc2FnZRInCglhc3Npc3RhbnQYAiABKAsyFC5hbnRpcGhvbi52MS5NZXNzYWdlEg4KBnJ1bl9pZBgDIAEoCRIpCgVmYWN0cxgEIAEoCzIaLmFudGlwaG9uLnYxLlJlY29yZGVkRmFjdHMikQEKEENvbnRpbnVlUmVzcG9uc2USJwoIZXhjaGFuZ2UYASABKAsyFS5hbnRpcGhvbi52MS5FeGNoYW5nZRIdCgNydW4YAiABKAsyEC5hbnRpcGhvbi52MS5SdW4SIwoGdGhyZWFkGAMgASgLMhMuYW50aXBob24udjEuVGhyZWFkEhAKCHJlcGxheWVkGAQgASgIIkMKFVN0cmVhbUNvbnRpbnVlUmVxdWVzdBIqCgR0dXJuGAEgASgLMhwuYW50aXBob24udjEuQ29udGludWVSZXF1ZXN0IoABChZTdHJlYW1Db250aW51ZVJlc3BvbnNlEikKCHByb2dyZXNzGAEgASgLMhUuYW50aXBob24udjEuUHJvZ3Jlc3NIABIyCgljb21wbGV0ZWQYAiABKAsyHS5hbnRpcGhvbi52MS5Db250aW51ZVJlc3BvbnNlSABCBwoFZXZlbnQi5gEKDlByZXBhcmVSZXF1ZXN0Ei4KB3JlcXVlc3QYASABKAsyHS5hbnRpcGhvbi52MS5FeGVjdXRpb25SZXF1ZXN0Ei4KCGV4Y2hhbmdlGAIgASgLMhouYW50aXBob24udjEuRXhjaGFuZ2VQb2ludEgAEioKBnRocmVhZBgDIAEoCzIYLmFudGlwaG9uLnYxLlRocmVhZFBvaW50SAASDwoHY2FwdHVyZRgEIAEoCBIvCgtleHBpcmVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBgoEZnJvbSKGAQoPUHJlcGFyZVJlc3BvbnNlEhMKC3ByZXBhcmVkX2lkGAEgASgJEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCgtleHBsYW5hdGlvbhgDIAEoCzIYLmFudGlwaG9uLnYxLkV4cGxhbmF0aW9uIqkBCg5FeHBsYWluUmVxdWVzdBIuCgdjYXB0dXJlGAEgASgLMhsuYW50aXBob24udjEuQ2FwdHVyZVJlcXVlc3RIABIsCgR0dXJuGAIgASgLMhwuYW50aXBob24udjEuQ29udGludWVSZXF1ZXN0SAASLgoIZXhjaGFuZ2UYAyABKAsyGi5hbnRpcGhvbi52MS5FeGNoYW5nZVBvaW50SABCCQoHc3ViamVjdCJlCg9FeHBsYWluUmVzcG9uc2USLQoLZXhwbGFuYXRpb24YASABKAsyGC5hbnRpcGhvbi52MS5FeHBsYW5hdGlvbhIjCgRzZW50GAIgASgLMhUuYW50aXBob24udjEuU2VudEJvZHkiWAoIU2VudEJvZHkSEwoLYm9keV9ibGFrZTMYASABKAkSEgoKYm9keV9ieXRlcxgCIAEoBBIPCgdtYXRjaGVzGAMgASgIEhIKCmRpZmZlcmVuY2UYBCABKAkikAIKC0V4cGxhbmF0aW9uEiYKCG1lc3NhZ2VzGAEgAygLMhQuYW50aXBob24udjEuTWVzc2FnZRI5ChJlZmZlY3RpdmVfc2V0dGluZ3MYAiADKAsyHS5hbnRpcGhvbi52MS5FZmZlY3RpdmVTZXR0aW5nEiMKBXRvb2xzGAMgASgLMhQuYW50aXBob24udjEuVG9vbFVzZRIRCglib2R5X2pzb24YBCABKAkSEwoLYm9keV9ibGFrZTMYBSABKAkSKQoLYWRhcHRhdGlvbnMYBiADKAsyFC5hbnRpcGhvbi52MS5XYXJuaW5nEiYKCHdhcm5pbmdzGAcgAygLMhQuYW50aXBob24udjEuV2FybmluZyK2AQoLRm9ya1JlcXVlc3QSLgoIZXhjaGFuZ2UYASABKAsyGi5hbnRpcGhvbi52MS5FeGNoYW5nZVBvaW50SAASLgoGdGhyZWFkGAIgASgLMhwuYW50aXBob24udjEuVGhyZWFkVHVyblBvaW50SAASEgoKcmVxdWVzdF9pZBgDIAEoCRIpCghicmFuY2hlcxgEIAMoCzIXLmFudGlwaG9uLnYxLkZvcmtCcmFuY2hCCAoGc291cmNlIqEBCgpGb3JrQnJhbmNoEiYKBnRocmVhZBgBIAEoCzIWLmFudGlwaG9uLnYxLk5ld1RocmVhZBIwCgdyZXF1ZXN0GAIgASgLMh0uYW50aXBob24udjEuRXhlY3V0aW9uUmVxdWVzdEgAEjAKDHRvb2xfcmVzdWx0cxgDIAEoCzIYLmFudGlwaG9uLnYxLlRvb2xSZXN1bHRzSABCBwoFaW5wdXQiSgoMRm9ya1Jlc3BvbnNlEigKB3Jlc3VsdHMYASADKAsyFy5hbnRpcGhvbi52MS5Gb3JrUmVzdWx0EhAKCHJlcGxheWVkGAIgASgIIqIBCgpGb3JrUmVzdWx0EiMKBnRocmVhZBgBIAEoCzITLmFudGlwaG9uLnYxLlRocmVhZBInCghleGNoYW5nZRgCIAEoCzIVLmFudGlwaG9uLnYxLkV4Y2hhbmdlEh0KA3J1bhgDIAEoCzIQLmFudGlwaG9uLnYxLlJ1bhInCgVlcnJvchgEIAEoCzIYLmFudGlwaG9uLnYxLkVycm9yU3RhdHVzIsIBCgxQcm9iZVJlcXVlc3QSLgoIZXhjaGFuZ2UYASABKAsyGi5hbnRpcGhvbi52MS5FeGNoYW5nZVBvaW50SAASLgoGdGhyZWFkGAIgASgLMhwuYW50aXBob24udjEuVGhyZWFkVHVyblBvaW50SAASLgoHcmVxdWVzdBgDIAEoCzIdLmFudGlwaG9uLnYxLkV4ZWN1dGlvblJlcXVlc3QSGgoSYWxsb3dfc2lkZV9lZmZlY3RzGAQgASgIQgYKBGZyb20irgMKDVByb2JlUmVzcG9uc2USDAoEdGV4dBgBIAEoCRImCghtZXNzYWdlcxgCIAMoCzIULmFudGlwaG9uLnYxLk1lc3NhZ2USLAoLc3RvcF9yZWFzb24YAyABKA4yFy5hbnRpcGhvbi52MS5TdG9wUmVhc29uEhcKD3N0b3BfcmVhc29uX3JhdxgEIAEoCRIhCgV1c2FnZRgFIAEoCzISLmFudGlwaG9uLnYxLlVzYWdlEg4KBnJ1bl9pZBgGIAEoCRIrCgp2YWxpZGF0aW9uGAcgASgLMhcuYW50aXBob24udjEuVmFsaWRhdGlvbhI5ChJlZmZlY3RpdmVfc2V0dGluZ3MYCCADKAsyHS5hbnRpcGhvbi52MS5FZmZlY3RpdmVTZXR0aW5nEiYKCHdhcm5pbmdzGAkgAygLMhQuYW50aXBob24udjEuV2FybmluZxIuCgxvYnNlcnZhdGlvbnMYCiADKAsyGC5hbnRpcGhvbi52MS5PYnNlcnZhdGlvbhItCglwcm9tb3Rpb24YCyABKAsyGi5hbnRpcGhvbi52MS5SZWNvcmRSZXF1ZXN0Ij4KElN0cmVhbVByb2JlUmVxdWVzdBIoCgVwcm9iZRgBIAEoCzIZLmFudGlwaG9uLnYxLlByb2JlUmVxdWVzdCJ6ChNTdHJlYW1Qcm9iZVJlc3BvbnNlEikKCHByb2dyZXNzGAEgASgLMhUuYW50aXBob24udjEuUHJvZ3Jlc3NIABIvCgljb21wbGV0ZWQYAiABKAsyGi5hbnRpcGhvbi52MS5Qcm9iZVJlc3BvbnNlSABCBwoFZXZlbnQieAoOSW5zcGVjdFJlcXVlc3QSEwoLZXhjaGFuZ2VfaWQYASABKAkSKgoHaGlzdG9yeRgCIAEoDjIZLmFudGlwaG9uLnYxLkhpc3RvcnlTY29wZRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSKgAQoPSW5zcGVjdFJlc3BvbnNlEicKCGV4Y2hhbmdlGAEgASgLMhUuYW50aXBob24udjEuRXhjaGFuZ2USJgoIbWVzc2FnZXMYAiADKAsyFC5hbnRpcGhvbi52MS5NZXNzYWdlEiMKBHBhdGgYAyADKAsyFS5hbnRpcGhvbi52MS5QYXRoU3RlcBIXCg9uZXh0X3BhZ2VfdG9rZW4YBCABKAkiVAoIUGF0aFN0ZXASEwoLZXhjaGFuZ2VfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJEgwKBHR1cm4YAyABKAQSFQoNbWVzc2FnZV9jb3VudBgEIAEoDSJXChRTdHJlYW1JbnNwZWN0UmVxdWVzdBITCgtleGNoYW5nZV9pZBgBIAEoCRIqCgdoaXN0b3J5GAIgASgOMhkuYW50aXBob24udjEuSGlzdG9yeVNjb3BlIkMKFVN0cmVhbUluc3BlY3RSZXNwb25zZRIqCgRwYWdlGAEgASgLMhwuYW50aXBob24udjEuSW5zcGVjdFJlc3BvbnNlKl0KDEhpc3RvcnlTY29wZRIdChlISVNUT1JZX1NDT1BFX1VOU1BFQ0lGSUVEEAASFgoSSElTVE9SWV9TQ09QRV9GVUxMEAESFgoSSElTVE9SWV9TQ09QRV9OT05FEAIypAgKD0V4Y2hhbmdlU2VydmljZRI4CgNSdW4SFy5hbnRpcGhvbi52MS5SdW5SZXF1ZXN0GhguYW50aXBob24udjEuUnVuUmVzcG9uc2USRAoHQ2FwdHVyZRIbLmFudGlwaG9uLnYxLkNhcHR1cmVSZXF1ZXN0GhwuYW50aXBob24udjEuQ2FwdHVyZVJlc3BvbnNlElgKDVN0cmVhbUNhcHR1cmUSIS5hbnRpcGhvbi52MS5TdHJlYW1DYXB0dXJlUmVxdWVzdBoiLmFudGlwaG9uLnYxLlN0cmVhbUNhcHR1cmVSZXNwb25zZTABEkEKBlJlY29yZBIaLmFudGlwaG9uLnYxLlJlY29yZFJlcXVlc3QaGy5hbnRpcGhvbi52MS5SZWNvcmRSZXNwb25zZRJHCghDb250aW51ZRIcLmFudGlwaG9uLnYxLkNvbnRpbnVlUmVxdWVzdBodLmFudGlwaG9uLnYxLkNvbnRpbnVlUmVzcG9uc2USWwoOU3RyZWFtQ29udGludWUSIi5hbnRpcGhvbi52MS5TdHJlYW1Db250aW51ZVJlcXVlc3QaIy5hbnRpcGhvbi52MS5TdHJlYW1Db250aW51ZVJlc3BvbnNlMAESRAoHUHJlcGFyZRIbLmFudGlwaG9uLnYxLlByZXBhcmVSZXF1ZXN0GhwuYW50aXBob24udjEuUHJlcGFyZVJlc3BvbnNlEkQKB0V4cGxhaW4SGy5hbnRpcGhvbi52MS5FeHBsYWluUmVxdWVzdBocLmFudGlwaG9uLnYxLkV4cGxhaW5SZXNwb25zZRI7CgRGb3JrEhguYW50aXBob24udjEuRm9ya1JlcXVlc3QaGS5hbnRpcGhvbi52MS5Gb3JrUmVzcG9uc2USPgoFUHJvYmUSGS5hbnRpcGhvbi52MS5Qcm9iZVJlcXVlc3QaGi5hbnRpcGhvbi52MS5Qcm9iZVJlc3BvbnNlElIKC1N0cmVhbVByb2JlEh8uYW50aXBob24udjEuU3RyZWFtUHJvYmVSZXF1ZXN0GiAuYW50aXBob24udjEuU3RyZWFtUHJvYmVSZXNwb25zZTABElEKCkNvb3JkaW5hdGUSHi5hbnRpcGhvbi52MS5Db29yZGluYXRlUmVxdWVzdBofLmFudGlwaG9uLnYxLkNvb3JkaW5hdGVSZXNwb25zZSgBMAESRAoHSW5zcGVjdBIbLmFudGlwaG9uLnYxLkluc3BlY3RSZXF1ZXN0GhwuYW50aXBob24udjEuSW5zcGVjdFJlc3BvbnNlElgKDVN0cmVhbUluc3BlY3QSIS5hbnRpcGhvbi52MS5TdHJlYW1JbnNwZWN0UmVxdWVzdBoiLmFudGlwaG9uLnYxLlN0cmVhbUluc3BlY3RSZXNwb25zZTABYgZwcm90bzM", [file_antiphon_v1_contract, file_antiphon_v1_coordination, file_antiphon_v1_error, file_antiphon_v1_exchange, file_antiphon_v1_execution, file_antiphon_v1_message, file_antiphon_v1_progress, file_antiphon_v1_run, file_antiphon_v1_thread, file_antiphon_v1_tool, file_antiphon_v1_usage, file_google_protobuf_timestamp]);
 
 /**
  * Executes a request or a prepared one.
@@ -59,7 +59,7 @@ export type RunRequest = Message<"antiphon.v1.RunRequest"> & {
     case: "request";
   } | {
     /**
-     * A prepared one. Not implemented yet: refused.
+     * A prepared one: sent exactly as it was shown.
      *
      * @generated from field: antiphon.v1.PreparedExecution prepared = 2;
      */
@@ -90,7 +90,7 @@ export const RunRequestSchema: GenMessage<RunRequest> = /*@__PURE__*/
   messageDesc(file_antiphon_v1_exchange_service, 0);
 
 /**
- * An execution that was prepared.
+ * An execution that was prepared. The claim of its run uses it up: the same run id gets the same answer, another one PREPARED_USED.
  *
  * @generated from message antiphon.v1.PreparedExecution
  */
@@ -103,7 +103,7 @@ export type PreparedExecution = Message<"antiphon.v1.PreparedExecution"> & {
   preparedId: string;
 
   /**
-   * Optional. Names the run; ours when absent.
+   * Optional. Names the run; when absent as it was prepared, else ours.
    *
    * @generated from field: string run_id = 2;
    */
@@ -229,7 +229,7 @@ export type CaptureRequest = Message<"antiphon.v1.CaptureRequest"> & {
     case: "request";
   } | {
     /**
-     * A prepared one. Not implemented yet: refused.
+     * A prepared one, whose execution is captured: sent exactly as it was shown.
      *
      * @generated from field: antiphon.v1.PreparedExecution prepared = 2;
      */
@@ -238,7 +238,7 @@ export type CaptureRequest = Message<"antiphon.v1.CaptureRequest"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Optional. A thread to put it on.
+   * Optional. A thread to put it on; absent for a prepared one, which has its place.
    *
    * @generated from oneof antiphon.v1.CaptureRequest.thread
    */
@@ -878,13 +878,14 @@ export const StreamContinueResponseSchema: GenMessage<StreamContinueResponse> = 
   messageDesc(file_antiphon_v1_exchange_service, 17);
 
 /**
- * What to resolve and render.
+ * What to resolve and render. Messages, settings, the backend's configuration and the head of a thread are remembered as they are now; a
+ * credential is not.
  *
  * @generated from message antiphon.v1.PrepareRequest
  */
 export type PrepareRequest = Message<"antiphon.v1.PrepareRequest"> & {
   /**
-   * Required. The request.
+   * Required. The request; without `retry`.
    *
    * @generated from field: antiphon.v1.ExecutionRequest request = 1;
    */
@@ -921,7 +922,8 @@ export type PrepareRequest = Message<"antiphon.v1.PrepareRequest"> & {
   capture: boolean;
 
   /**
-   * Optional. Until when it can be executed; an hour from now when absent.
+   * Optional. Until when it can be executed; as the server is configured when absent, which is an hour by default. What expired is removed
+   * by later calls of Prepare.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 5;
    */
@@ -983,7 +985,7 @@ export type ExplainRequest = Message<"antiphon.v1.ExplainRequest"> & {
    */
   subject: {
     /**
-     * What a Capture would send.
+     * What a Capture would send, or what was prepared.
      *
      * @generated from field: antiphon.v1.CaptureRequest capture = 1;
      */
@@ -1027,6 +1029,13 @@ export type ExplainResponse = Message<"antiphon.v1.ExplainResponse"> & {
    * @generated from field: antiphon.v1.Explanation explanation = 1;
    */
   explanation?: Explanation;
+
+  /**
+   * Output only. For an exchange: what its first call sent.
+   *
+   * @generated from field: antiphon.v1.SentBody sent = 2;
+   */
+  sent?: SentBody;
 };
 
 /**
@@ -1037,13 +1046,56 @@ export const ExplainResponseSchema: GenMessage<ExplainResponse> = /*@__PURE__*/
   messageDesc(file_antiphon_v1_exchange_service, 21);
 
 /**
- * A request as a provider gets it.
+ * The body that went out, against the one that is derived now from what is stored. Repairs are not derived, since what they say is kept
+ * nowhere.
+ *
+ * @generated from message antiphon.v1.SentBody
+ */
+export type SentBody = Message<"antiphon.v1.SentBody"> & {
+  /**
+   * Output only. BLAKE3 of the body, in hexadecimal; empty when this server sent none.
+   *
+   * @generated from field: string body_blake3 = 1;
+   */
+  bodyBlake3: string;
+
+  /**
+   * Output only. Its length in bytes.
+   *
+   * @generated from field: uint64 body_bytes = 2;
+   */
+  bodyBytes: bigint;
+
+  /**
+   * Output only. The body of the explanation is this one.
+   *
+   * @generated from field: bool matches = 3;
+   */
+  matches: boolean;
+
+  /**
+   * Output only. Why it is another one, or none; empty when it is the same.
+   *
+   * @generated from field: string difference = 4;
+   */
+  difference: string;
+};
+
+/**
+ * Describes the message antiphon.v1.SentBody.
+ * Use `create(SentBodySchema)` to create a new message.
+ */
+export const SentBodySchema: GenMessage<SentBody> = /*@__PURE__*/
+  messageDesc(file_antiphon_v1_exchange_service, 22);
+
+/**
+ * A request as a provider gets it. Nothing in it is a credential.
  *
  * @generated from message antiphon.v1.Explanation
  */
 export type Explanation = Message<"antiphon.v1.Explanation"> & {
   /**
-   * Output only. The logical messages.
+   * Output only. The logical messages that are sent, in order.
    *
    * @generated from field: repeated antiphon.v1.Message messages = 1;
    */
@@ -1064,14 +1116,14 @@ export type Explanation = Message<"antiphon.v1.Explanation"> & {
   tools?: ToolUse;
 
   /**
-   * Output only. The body as it goes out.
+   * Output only. The body as it goes out, of a call whose answer comes whole; empty where none can be told.
    *
    * @generated from field: string body_json = 4;
    */
   bodyJson: string;
 
   /**
-   * Output only. BLAKE3 of the body, in hexadecimal.
+   * Output only. BLAKE3 of the body, in hexadecimal; empty without one.
    *
    * @generated from field: string body_blake3 = 5;
    */
@@ -1083,6 +1135,13 @@ export type Explanation = Message<"antiphon.v1.Explanation"> & {
    * @generated from field: repeated antiphon.v1.Warning adaptations = 6;
    */
   adaptations: Warning[];
+
+  /**
+   * Output only. What the caller should know, as the exchange has it.
+   *
+   * @generated from field: repeated antiphon.v1.Warning warnings = 7;
+   */
+  warnings: Warning[];
 };
 
 /**
@@ -1090,7 +1149,7 @@ export type Explanation = Message<"antiphon.v1.Explanation"> & {
  * Use `create(ExplanationSchema)` to create a new message.
  */
 export const ExplanationSchema: GenMessage<Explanation> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_exchange_service, 22);
+  messageDesc(file_antiphon_v1_exchange_service, 23);
 
 /**
  * A durable branch.
@@ -1141,7 +1200,7 @@ export type ForkRequest = Message<"antiphon.v1.ForkRequest"> & {
  * Use `create(ForkRequestSchema)` to create a new message.
  */
 export const ForkRequestSchema: GenMessage<ForkRequest> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_exchange_service, 23);
+  messageDesc(file_antiphon_v1_exchange_service, 24);
 
 /**
  * One branch of a fork.
@@ -1185,7 +1244,7 @@ export type ForkBranch = Message<"antiphon.v1.ForkBranch"> & {
  * Use `create(ForkBranchSchema)` to create a new message.
  */
 export const ForkBranchSchema: GenMessage<ForkBranch> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_exchange_service, 24);
+  messageDesc(file_antiphon_v1_exchange_service, 25);
 
 /**
  * The new threads.
@@ -1213,7 +1272,7 @@ export type ForkResponse = Message<"antiphon.v1.ForkResponse"> & {
  * Use `create(ForkResponseSchema)` to create a new message.
  */
 export const ForkResponseSchema: GenMessage<ForkResponse> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_exchange_service, 25);
+  messageDesc(file_antiphon_v1_exchange_service, 26);
 
 /**
  * What came of one branch.
@@ -1255,7 +1314,7 @@ export type ForkResult = Message<"antiphon.v1.ForkResult"> & {
  * Use `create(ForkResultSchema)` to create a new message.
  */
 export const ForkResultSchema: GenMessage<ForkResult> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_exchange_service, 26);
+  messageDesc(file_antiphon_v1_exchange_service, 27);
 
 /**
  * One execution that leaves nothing behind.
@@ -1306,7 +1365,7 @@ export type ProbeRequest = Message<"antiphon.v1.ProbeRequest"> & {
  * Use `create(ProbeRequestSchema)` to create a new message.
  */
 export const ProbeRequestSchema: GenMessage<ProbeRequest> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_exchange_service, 27);
+  messageDesc(file_antiphon_v1_exchange_service, 28);
 
 /**
  * What the probe brought.
@@ -1397,7 +1456,7 @@ export type ProbeResponse = Message<"antiphon.v1.ProbeResponse"> & {
  * Use `create(ProbeResponseSchema)` to create a new message.
  */
 export const ProbeResponseSchema: GenMessage<ProbeResponse> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_exchange_service, 28);
+  messageDesc(file_antiphon_v1_exchange_service, 29);
 
 /**
  * Probe as a stream.
@@ -1418,7 +1477,7 @@ export type StreamProbeRequest = Message<"antiphon.v1.StreamProbeRequest"> & {
  * Use `create(StreamProbeRequestSchema)` to create a new message.
  */
 export const StreamProbeRequestSchema: GenMessage<StreamProbeRequest> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_exchange_service, 29);
+  messageDesc(file_antiphon_v1_exchange_service, 30);
 
 /**
  * One event of the stream.
@@ -1455,7 +1514,7 @@ export type StreamProbeResponse = Message<"antiphon.v1.StreamProbeResponse"> & {
  * Use `create(StreamProbeResponseSchema)` to create a new message.
  */
 export const StreamProbeResponseSchema: GenMessage<StreamProbeResponse> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_exchange_service, 30);
+  messageDesc(file_antiphon_v1_exchange_service, 31);
 
 /**
  * What to inspect.
@@ -1497,7 +1556,7 @@ export type InspectRequest = Message<"antiphon.v1.InspectRequest"> & {
  * Use `create(InspectRequestSchema)` to create a new message.
  */
 export const InspectRequestSchema: GenMessage<InspectRequest> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_exchange_service, 31);
+  messageDesc(file_antiphon_v1_exchange_service, 32);
 
 /**
  * One exchange and a page of its history.
@@ -1539,7 +1598,7 @@ export type InspectResponse = Message<"antiphon.v1.InspectResponse"> & {
  * Use `create(InspectResponseSchema)` to create a new message.
  */
 export const InspectResponseSchema: GenMessage<InspectResponse> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_exchange_service, 32);
+  messageDesc(file_antiphon_v1_exchange_service, 33);
 
 /**
  * One exchange on a path.
@@ -1581,7 +1640,7 @@ export type PathStep = Message<"antiphon.v1.PathStep"> & {
  * Use `create(PathStepSchema)` to create a new message.
  */
 export const PathStepSchema: GenMessage<PathStep> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_exchange_service, 33);
+  messageDesc(file_antiphon_v1_exchange_service, 34);
 
 /**
  * What to inspect in one stream.
@@ -1609,7 +1668,7 @@ export type StreamInspectRequest = Message<"antiphon.v1.StreamInspectRequest"> &
  * Use `create(StreamInspectRequestSchema)` to create a new message.
  */
 export const StreamInspectRequestSchema: GenMessage<StreamInspectRequest> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_exchange_service, 34);
+  messageDesc(file_antiphon_v1_exchange_service, 35);
 
 /**
  * A part of the stream.
@@ -1630,7 +1689,7 @@ export type StreamInspectResponse = Message<"antiphon.v1.StreamInspectResponse">
  * Use `create(StreamInspectResponseSchema)` to create a new message.
  */
 export const StreamInspectResponseSchema: GenMessage<StreamInspectResponse> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_exchange_service, 35);
+  messageDesc(file_antiphon_v1_exchange_service, 36);
 
 /**
  * How much history an inspection brings.

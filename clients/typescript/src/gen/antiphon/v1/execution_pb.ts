@@ -6,7 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Contract } from "./contract_pb.js";
+import type { Contract, Repair } from "./contract_pb.js";
 import { file_antiphon_v1_contract } from "./contract_pb.js";
 import type { Message as Message$1, ToolResult } from "./message_pb.js";
 import { file_antiphon_v1_message } from "./message_pb.js";
@@ -19,7 +19,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file antiphon/v1/execution.proto.
  */
 export const file_antiphon_v1_execution: GenFile = /*@__PURE__*/
-  fileDesc("ChthbnRpcGhvbi92MS9leGVjdXRpb24ucHJvdG8SC2FudGlwaG9uLnYxIqIFChBFeGVjdXRpb25SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIoCgZwcm9tcHQYAiABKAsyGC5hbnRpcGhvbi52MS5Qcm9tcHRJbnB1dBImCghtZXNzYWdlcxgDIAMoCzIULmFudGlwaG9uLnYxLk1lc3NhZ2USDAoEdGV4dBgEIAEoCRISCgpwcm9maWxlX2lkGAUgASgJEg0KBW1vZGVsGAYgASgJEisKCnBhcmFtZXRlcnMYByABKAsyFy5hbnRpcGhvbi52MS5QYXJhbWV0ZXJzEicKCGNvbnRyYWN0GAggASgLMhUuYW50aXBob24udjEuQ29udHJhY3QSJAoFdG9vbHMYCSABKAsyFS5hbnRpcGhvbi52MS5Ub29sTGlzdBItCg5zdGFuZGluZ190b29scxgKIAEoCzIVLmFudGlwaG9uLnYxLlRvb2xMaXN0EiwKC3Rvb2xfY2hvaWNlGAsgASgLMhcuYW50aXBob24udjEuVG9vbENob2ljZRISCgpzZXNzaW9uX2lkGAwgASgJEjkKBmxhYmVscxgNIAMoCzIpLmFudGlwaG9uLnYxLkV4ZWN1dGlvblJlcXVlc3QuTGFiZWxzRW50cnkSMAoNb25fZGlzY29ubmVjdBgOIAEoDjIZLmFudGlwaG9uLnYxLk9uRGlzY29ubmVjdBINCgVyZXRyeRgPIAEoCBIuCgxoaXN0b3J5X3ZpZXcYECABKAsyGC5hbnRpcGhvbi52MS5IaXN0b3J5VmlldxIzCg1vbl90b29sX2RyaWZ0GBEgASgOMhwuYW50aXBob24udjEuVG9vbERyaWZ0UG9saWN5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiWgoLUHJvbXB0SW5wdXQSEQoJcHJvbXB0X2lkGAEgASgJEiUKBHZhcnMYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhEKCXZhcnNfanNvbhgDIAEoCSKmAgoKUGFyYW1ldGVycxIYCgt0ZW1wZXJhdHVyZRgBIAEoAUgAiAEBEhIKBXRvcF9wGAIgASgBSAGIAQESHgoRbWF4X291dHB1dF90b2tlbnMYAyABKA1IAogBARIWCg5zdG9wX3NlcXVlbmNlcxgEIAMoCRIRCgRzZWVkGAUgASgDSAOIAQESGAoQcmVhc29uaW5nX2VmZm9ydBgGIAEoCRIgChNwYXJhbGxlbF90b29sX2NhbGxzGAcgASgISASIAQESEgoKZXh0cmFfanNvbhgIIAEoCUIOCgxfdGVtcGVyYXR1cmVCCAoGX3RvcF9wQhQKEl9tYXhfb3V0cHV0X3Rva2Vuc0IHCgVfc2VlZEIWChRfcGFyYWxsZWxfdG9vbF9jYWxscyKpAQoLSGlzdG9yeVZpZXcSLAoKbGFzdF90dXJucxgBIAEoCzIWLmFudGlwaG9uLnYxLkxhc3RUdXJuc0gAEjIKDWZyb21fZXhjaGFuZ2UYAiABKAsyGS5hbnRpcGhvbi52MS5Gcm9tRXhjaGFuZ2VIABIwCgx0b2tlbl9idWRnZXQYAyABKAsyGC5hbnRpcGhvbi52MS5Ub2tlbkJ1ZGdldEgAQgYKBHZpZXciGgoJTGFzdFR1cm5zEg0KBXR1cm5zGAEgASgNIiMKDEZyb21FeGNoYW5nZRITCgtleGNoYW5nZV9pZBgBIAEoCSIdCgtUb2tlbkJ1ZGdldBIOCgZ0b2tlbnMYASABKAQiYAoQRWZmZWN0aXZlU2V0dGluZxIMCgRuYW1lGAEgASgJEhIKCnZhbHVlX2pzb24YAiABKAkSKgoGc291cmNlGAMgASgOMhouYW50aXBob24udjEuU2V0dGluZ1NvdXJjZSIoCgdXYXJuaW5nEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCSKIAQoLVG9vbFJlc3VsdHMSKAoHcmVzdWx0cxgBIAMoCzIXLmFudGlwaG9uLnYxLlRvb2xSZXN1bHQSDgoGcnVuX2lkGAIgASgJEjAKDW9uX2Rpc2Nvbm5lY3QYAyABKA4yGS5hbnRpcGhvbi52MS5PbkRpc2Nvbm5lY3QSDQoFcmV0cnkYBCABKAgq1wEKDVNldHRpbmdTb3VyY2USHgoaU0VUVElOR19TT1VSQ0VfVU5TUEVDSUZJRUQQABIaChZTRVRUSU5HX1NPVVJDRV9SRVFVRVNUEAESGQoVU0VUVElOR19TT1VSQ0VfUFJPTVBUEAISGQoVU0VUVElOR19TT1VSQ0VfVEhSRUFEEAMSGgoWU0VUVElOR19TT1VSQ0VfUFJPRklMRRAEEhoKFlNFVFRJTkdfU09VUkNFX0RFRkFVTFQQBRIcChhTRVRUSU5HX1NPVVJDRV9JTkhFUklURUQQBipuCg9Ub29sRHJpZnRQb2xpY3kSIQodVE9PTF9EUklGVF9QT0xJQ1lfVU5TUEVDSUZJRUQQABIaChZUT09MX0RSSUZUX1BPTElDWV9XQVJOEAESHAoYVE9PTF9EUklGVF9QT0xJQ1lfUkVGVVNFEAIqYQoMT25EaXNjb25uZWN0Eh0KGU9OX0RJU0NPTk5FQ1RfVU5TUEVDSUZJRUQQABIYChRPTl9ESVNDT05ORUNUX0NBTkNFTBABEhgKFE9OX0RJU0NPTk5FQ1RfRklOSVNIEAJiBnByb3RvMw", [file_antiphon_v1_contract, file_antiphon_v1_message, file_antiphon_v1_tool, file_google_protobuf_struct]);
+  fileDesc("ChthbnRpcGhvbi92MS9leGVjdXRpb24ucHJvdG8SC2FudGlwaG9uLnYxIscFChBFeGVjdXRpb25SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIoCgZwcm9tcHQYAiABKAsyGC5hbnRpcGhvbi52MS5Qcm9tcHRJbnB1dBImCghtZXNzYWdlcxgDIAMoCzIULmFudGlwaG9uLnYxLk1lc3NhZ2USDAoEdGV4dBgEIAEoCRISCgpwcm9maWxlX2lkGAUgASgJEg0KBW1vZGVsGAYgASgJEisKCnBhcmFtZXRlcnMYByABKAsyFy5hbnRpcGhvbi52MS5QYXJhbWV0ZXJzEicKCGNvbnRyYWN0GAggASgLMhUuYW50aXBob24udjEuQ29udHJhY3QSJAoFdG9vbHMYCSABKAsyFS5hbnRpcGhvbi52MS5Ub29sTGlzdBItCg5zdGFuZGluZ190b29scxgKIAEoCzIVLmFudGlwaG9uLnYxLlRvb2xMaXN0EiwKC3Rvb2xfY2hvaWNlGAsgASgLMhcuYW50aXBob24udjEuVG9vbENob2ljZRISCgpzZXNzaW9uX2lkGAwgASgJEjkKBmxhYmVscxgNIAMoCzIpLmFudGlwaG9uLnYxLkV4ZWN1dGlvblJlcXVlc3QuTGFiZWxzRW50cnkSMAoNb25fZGlzY29ubmVjdBgOIAEoDjIZLmFudGlwaG9uLnYxLk9uRGlzY29ubmVjdBINCgVyZXRyeRgPIAEoCBIuCgxoaXN0b3J5X3ZpZXcYECABKAsyGC5hbnRpcGhvbi52MS5IaXN0b3J5VmlldxIzCg1vbl90b29sX2RyaWZ0GBEgASgOMhwuYW50aXBob24udjEuVG9vbERyaWZ0UG9saWN5EiMKBnJlcGFpchgSIAEoCzITLmFudGlwaG9uLnYxLlJlcGFpchotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIloKC1Byb21wdElucHV0EhEKCXByb21wdF9pZBgBIAEoCRIlCgR2YXJzGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIRCgl2YXJzX2pzb24YAyABKAkipgIKClBhcmFtZXRlcnMSGAoLdGVtcGVyYXR1cmUYASABKAFIAIgBARISCgV0b3BfcBgCIAEoAUgBiAEBEh4KEW1heF9vdXRwdXRfdG9rZW5zGAMgASgNSAKIAQESFgoOc3RvcF9zZXF1ZW5jZXMYBCADKAkSEQoEc2VlZBgFIAEoA0gDiAEBEhgKEHJlYXNvbmluZ19lZmZvcnQYBiABKAkSIAoTcGFyYWxsZWxfdG9vbF9jYWxscxgHIAEoCEgEiAEBEhIKCmV4dHJhX2pzb24YCCABKAlCDgoMX3RlbXBlcmF0dXJlQggKBl90b3BfcEIUChJfbWF4X291dHB1dF90b2tlbnNCBwoFX3NlZWRCFgoUX3BhcmFsbGVsX3Rvb2xfY2FsbHMiqQEKC0hpc3RvcnlWaWV3EiwKCmxhc3RfdHVybnMYASABKAsyFi5hbnRpcGhvbi52MS5MYXN0VHVybnNIABIyCg1mcm9tX2V4Y2hhbmdlGAIgASgLMhkuYW50aXBob24udjEuRnJvbUV4Y2hhbmdlSAASMAoMdG9rZW5fYnVkZ2V0GAMgASgLMhguYW50aXBob24udjEuVG9rZW5CdWRnZXRIAEIGCgR2aWV3IhoKCUxhc3RUdXJucxINCgV0dXJucxgBIAEoDSIjCgxGcm9tRXhjaGFuZ2USEwoLZXhjaGFuZ2VfaWQYASABKAkiHQoLVG9rZW5CdWRnZXQSDgoGdG9rZW5zGAEgASgEImAKEEVmZmVjdGl2ZVNldHRpbmcSDAoEbmFtZRgBIAEoCRISCgp2YWx1ZV9qc29uGAIgASgJEioKBnNvdXJjZRgDIAEoDjIaLmFudGlwaG9uLnYxLlNldHRpbmdTb3VyY2UiKAoHV2FybmluZxIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkiiAEKC1Rvb2xSZXN1bHRzEigKB3Jlc3VsdHMYASADKAsyFy5hbnRpcGhvbi52MS5Ub29sUmVzdWx0Eg4KBnJ1bl9pZBgCIAEoCRIwCg1vbl9kaXNjb25uZWN0GAMgASgOMhkuYW50aXBob24udjEuT25EaXNjb25uZWN0Eg0KBXJldHJ5GAQgASgIKtcBCg1TZXR0aW5nU291cmNlEh4KGlNFVFRJTkdfU09VUkNFX1VOU1BFQ0lGSUVEEAASGgoWU0VUVElOR19TT1VSQ0VfUkVRVUVTVBABEhkKFVNFVFRJTkdfU09VUkNFX1BST01QVBACEhkKFVNFVFRJTkdfU09VUkNFX1RIUkVBRBADEhoKFlNFVFRJTkdfU09VUkNFX1BST0ZJTEUQBBIaChZTRVRUSU5HX1NPVVJDRV9ERUZBVUxUEAUSHAoYU0VUVElOR19TT1VSQ0VfSU5IRVJJVEVEEAYqbgoPVG9vbERyaWZ0UG9saWN5EiEKHVRPT0xfRFJJRlRfUE9MSUNZX1VOU1BFQ0lGSUVEEAASGgoWVE9PTF9EUklGVF9QT0xJQ1lfV0FSThABEhwKGFRPT0xfRFJJRlRfUE9MSUNZX1JFRlVTRRACKmEKDE9uRGlzY29ubmVjdBIdChlPTl9ESVNDT05ORUNUX1VOU1BFQ0lGSUVEEAASGAoUT05fRElTQ09OTkVDVF9DQU5DRUwQARIYChRPTl9ESVNDT05ORUNUX0ZJTklTSBACYgZwcm90bzM", [file_antiphon_v1_contract, file_antiphon_v1_message, file_antiphon_v1_tool, file_google_protobuf_struct]);
 
 /**
  * A request to a model, the same for every RPC that executes. Messages are put together in this order: the captured history,
@@ -136,7 +136,7 @@ export type ExecutionRequest = Message<"antiphon.v1.ExecutionRequest"> & {
   retry: boolean;
 
   /**
-   * Optional. Narrows the history that is sent. Not implemented yet: refused.
+   * Optional. Narrows the history that is sent; all of it goes out when absent. What is stored is the whole history in any case.
    *
    * @generated from field: antiphon.v1.HistoryView history_view = 16;
    */
@@ -148,6 +148,13 @@ export type ExecutionRequest = Message<"antiphon.v1.ExecutionRequest"> & {
    * @generated from field: antiphon.v1.ToolDriftPolicy on_tool_drift = 17;
    */
   onToolDrift: ToolDriftPolicy;
+
+  /**
+   * Optional. How an answer that misses its contract is corrected; else as the prompt, the profile or the configured contract says, else not.
+   *
+   * @generated from field: antiphon.v1.Repair repair = 18;
+   */
+  repair?: Repair;
 };
 
 /**
@@ -263,7 +270,9 @@ export const ParametersSchema: GenMessage<Parameters> = /*@__PURE__*/
   messageDesc(file_antiphon_v1_execution, 2);
 
 /**
- * Narrows the history that is sent, at turn boundaries.
+ * Narrows the history that is sent. Whole turns are left out, so no call loses its result, and the turn at work is never cut. Messages of
+ * the system in what is left out are sent all the same. Told as the setting `history_view`, the warning `history_narrowed` where something
+ * was left out, and an adaptation of that name in each attempt.
  *
  * @generated from message antiphon.v1.HistoryView
  */
@@ -314,7 +323,7 @@ export const HistoryViewSchema: GenMessage<HistoryView> = /*@__PURE__*/
  */
 export type LastTurns = Message<"antiphon.v1.LastTurns"> & {
   /**
-   * Required. How many.
+   * Required. How many, 1 or more, those of this request's run aside.
    *
    * @generated from field: uint32 turns = 1;
    */
@@ -335,7 +344,7 @@ export const LastTurnsSchema: GenMessage<LastTurns> = /*@__PURE__*/
  */
 export type FromExchange = Message<"antiphon.v1.FromExchange"> & {
   /**
-   * Required. The first exchange that is sent.
+   * Required. The first exchange that is sent; a turn must begin with it.
    *
    * @generated from field: string exchange_id = 1;
    */
@@ -356,7 +365,8 @@ export const FromExchangeSchema: GenMessage<FromExchange> = /*@__PURE__*/
  */
 export type TokenBudget = Message<"antiphon.v1.TokenBudget"> & {
   /**
-   * Required. How many tokens.
+   * Required. How many tokens, 1 or more. They are counted without asking anybody: one for three bytes of text, four for each message and
+   * a thousand for an image or a file, so that there are rather fewer in truth.
    *
    * @generated from field: uint64 tokens = 1;
    */

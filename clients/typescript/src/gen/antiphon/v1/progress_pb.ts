@@ -100,7 +100,7 @@ export const RunStartedSchema: GenMessage<RunStarted> = /*@__PURE__*/
   messageDesc(file_antiphon_v1_progress, 1);
 
 /**
- * A provider is called.
+ * A provider is called. The answer begins anew: deltas before it are of an attempt that failed or is repaired.
  *
  * @generated from message antiphon.v1.AttemptStarted
  */
@@ -142,7 +142,7 @@ export const AttemptStartedSchema: GenMessage<AttemptStarted> = /*@__PURE__*/
   messageDesc(file_antiphon_v1_progress, 2);
 
 /**
- * More of an answer. Deltas of one kind joined give the final part.
+ * More of an answer. Deltas of one kind since the last attempt began, joined, give the final part.
  *
  * @generated from message antiphon.v1.Delta
  */

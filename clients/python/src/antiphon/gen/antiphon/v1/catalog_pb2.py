@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from antiphon.gen.antiphon.v1 import execution_pb2 as antiphon_dot_v1_dot_execution__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x61ntiphon/v1/catalog.proto\x12\x0b\x61ntiphon.v1\x1a\x1b\x61ntiphon/v1/execution.proto\"\xaf\x01\n\x06Prompt\x12\x11\n\tprompt_id\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12.\n\tvariables\x18\x03 \x03(\x0b\x32\x1b.antiphon.v1.PromptVariable\x12\x12\n\nprofile_id\x18\x04 \x01(\t\x12\x13\n\x0b\x63ontract_id\x18\x05 \x01(\t\x12\x12\n\ntool_names\x18\x06 \x03(\t\x12\x10\n\x08template\x18\x07 \x01(\t\"[\n\x0ePromptVariable\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12\x10\n\x08required\x18\x03 \x01(\x08\x12\x14\n\x0c\x64\x65\x66\x61ult_json\x18\x04 \x01(\t\"\x81\x01\n\x07Profile\x12\x12\n\nprofile_id\x18\x01 \x01(\t\x12\x12\n\nbackend_id\x18\x02 \x01(\t\x12\r\n\x05model\x18\x03 \x01(\t\x12+\n\nparameters\x18\x04 \x01(\x0b\x32\x17.antiphon.v1.Parameters\x12\x12\n\nis_default\x18\x05 \x01(\x08\"\xb2\x01\n\x07\x42\x61\x63kend\x12\x12\n\nbackend_id\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x10\n\x08\x62\x61se_url\x18\x03 \x01(\t\x12\x10\n\x08\x63\x61pacity\x18\x04 \x01(\r\x12\x13\n\x0bqueue_limit\x18\x05 \x01(\r\x12\x16\n\x0ehas_credential\x18\x06 \x01(\x08\x12\x0e\n\x06in_use\x18\x07 \x01(\r\x12\x0e\n\x06queued\x18\x08 \x01(\r\x12\x14\n\x0c\x63\x61pabilities\x18\t \x03(\t\"S\n\x12\x43onfiguredContract\x12\x13\n\x0b\x63ontract_id\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12\x13\n\x0bschema_json\x18\x03 \x01(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x61ntiphon/v1/catalog.proto\x12\x0b\x61ntiphon.v1\x1a\x1b\x61ntiphon/v1/execution.proto\"\xe1\x01\n\x06Prompt\x12\x11\n\tprompt_id\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12.\n\tvariables\x18\x03 \x03(\x0b\x32\x1b.antiphon.v1.PromptVariable\x12\x12\n\nprofile_id\x18\x04 \x01(\t\x12\x13\n\x0b\x63ontract_id\x18\x05 \x01(\t\x12\x12\n\ntool_names\x18\x06 \x03(\t\x12\x10\n\x08template\x18\x07 \x01(\t\x12\x1c\n\x0frepair_attempts\x18\x08 \x01(\rH\x00\x88\x01\x01\x42\x12\n\x10_repair_attempts\"[\n\x0ePromptVariable\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12\x10\n\x08required\x18\x03 \x01(\x08\x12\x14\n\x0c\x64\x65\x66\x61ult_json\x18\x04 \x01(\t\"\xb3\x01\n\x07Profile\x12\x12\n\nprofile_id\x18\x01 \x01(\t\x12\x12\n\nbackend_id\x18\x02 \x01(\t\x12\r\n\x05model\x18\x03 \x01(\t\x12+\n\nparameters\x18\x04 \x01(\x0b\x32\x17.antiphon.v1.Parameters\x12\x12\n\nis_default\x18\x05 \x01(\x08\x12\x1c\n\x0frepair_attempts\x18\x06 \x01(\rH\x00\x88\x01\x01\x42\x12\n\x10_repair_attempts\"\xb2\x01\n\x07\x42\x61\x63kend\x12\x12\n\nbackend_id\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x10\n\x08\x62\x61se_url\x18\x03 \x01(\t\x12\x10\n\x08\x63\x61pacity\x18\x04 \x01(\r\x12\x13\n\x0bqueue_limit\x18\x05 \x01(\r\x12\x16\n\x0ehas_credential\x18\x06 \x01(\x08\x12\x0e\n\x06in_use\x18\x07 \x01(\r\x12\x0e\n\x06queued\x18\x08 \x01(\r\x12\x14\n\x0c\x63\x61pabilities\x18\t \x03(\t\"\x85\x01\n\x12\x43onfiguredContract\x12\x13\n\x0b\x63ontract_id\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12\x13\n\x0bschema_json\x18\x03 \x01(\t\x12\x1c\n\x0frepair_attempts\x18\x04 \x01(\rH\x00\x88\x01\x01\x42\x12\n\x10_repair_attemptsb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,13 +33,13 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'antiphon.v1.catalog_pb2', _
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_PROMPT']._serialized_start=72
-  _globals['_PROMPT']._serialized_end=247
-  _globals['_PROMPTVARIABLE']._serialized_start=249
-  _globals['_PROMPTVARIABLE']._serialized_end=340
-  _globals['_PROFILE']._serialized_start=343
-  _globals['_PROFILE']._serialized_end=472
-  _globals['_BACKEND']._serialized_start=475
-  _globals['_BACKEND']._serialized_end=653
-  _globals['_CONFIGUREDCONTRACT']._serialized_start=655
-  _globals['_CONFIGUREDCONTRACT']._serialized_end=738
+  _globals['_PROMPT']._serialized_end=297
+  _globals['_PROMPTVARIABLE']._serialized_start=299
+  _globals['_PROMPTVARIABLE']._serialized_end=390
+  _globals['_PROFILE']._serialized_start=393
+  _globals['_PROFILE']._serialized_end=572
+  _globals['_BACKEND']._serialized_start=575
+  _globals['_BACKEND']._serialized_end=753
+  _globals['_CONFIGUREDCONTRACT']._serialized_start=756
+  _globals['_CONFIGUREDCONTRACT']._serialized_end=889
 # @@protoc_insertion_point(module_scope)

@@ -32,6 +32,7 @@ class Prompt(_message.Message):
     CONTRACT_ID_FIELD_NUMBER: _builtins.int
     TOOL_NAMES_FIELD_NUMBER: _builtins.int
     TEMPLATE_FIELD_NUMBER: _builtins.int
+    REPAIR_ATTEMPTS_FIELD_NUMBER: _builtins.int
     prompt_id: _builtins.str
     """Output only. Its id."""
     description: _builtins.str
@@ -42,6 +43,8 @@ class Prompt(_message.Message):
     """Output only. The contract that it asks for; empty for none."""
     template: _builtins.str
     """Output only. The template text; only from Inspect."""
+    repair_attempts: _builtins.int
+    """Output only. How often an answer without its form is asked for again, where the prompt says so."""
     @_builtins.property
     def variables(self) -> _containers.RepeatedCompositeFieldContainer[Global___PromptVariable]:
         """Output only. The variables that it declares."""
@@ -60,12 +63,15 @@ class Prompt(_message.Message):
         contract_id: _builtins.str = ...,
         tool_names: _abc.Iterable[_builtins.str] | None = ...,
         template: _builtins.str = ...,
+        repair_attempts: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_repair_attempts", b"_repair_attempts", "repair_attempts", b"repair_attempts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["contract_id", b"contract_id", "description", b"description", "profile_id", b"profile_id", "prompt_id", b"prompt_id", "template", b"template", "tool_names", b"tool_names", "variables", b"variables"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_repair_attempts", b"_repair_attempts", "contract_id", b"contract_id", "description", b"description", "profile_id", b"profile_id", "prompt_id", b"prompt_id", "repair_attempts", b"repair_attempts", "template", b"template", "tool_names", b"tool_names", "variables", b"variables"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__repair_attempts: _TypeAlias = _typing.Literal["repair_attempts"]  # noqa: Y015
+    _WhichOneofArgType__repair_attempts: _TypeAlias = _typing.Literal["_repair_attempts", b"_repair_attempts"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__repair_attempts) -> _WhichOneofReturnType__repair_attempts | None: ...
 
 Global___Prompt: _TypeAlias = Prompt  # noqa: Y015
 
@@ -114,6 +120,7 @@ class Profile(_message.Message):
     MODEL_FIELD_NUMBER: _builtins.int
     PARAMETERS_FIELD_NUMBER: _builtins.int
     IS_DEFAULT_FIELD_NUMBER: _builtins.int
+    REPAIR_ATTEMPTS_FIELD_NUMBER: _builtins.int
     profile_id: _builtins.str
     """Output only. Its id."""
     backend_id: _builtins.str
@@ -122,6 +129,8 @@ class Profile(_message.Message):
     """Output only. Its model."""
     is_default: _builtins.bool
     """Output only. It is used when nothing else names one."""
+    repair_attempts: _builtins.int
+    """Output only. How often an answer without its form is asked for again, where the profile says so."""
     @_builtins.property
     def parameters(self) -> _execution_pb2.Parameters:
         """Output only. Its parameters."""
@@ -134,12 +143,15 @@ class Profile(_message.Message):
         model: _builtins.str = ...,
         parameters: _execution_pb2.Parameters | None = ...,
         is_default: _builtins.bool = ...,
+        repair_attempts: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["parameters", b"parameters"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_repair_attempts", b"_repair_attempts", "parameters", b"parameters", "repair_attempts", b"repair_attempts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["backend_id", b"backend_id", "is_default", b"is_default", "model", b"model", "parameters", b"parameters", "profile_id", b"profile_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_repair_attempts", b"_repair_attempts", "backend_id", b"backend_id", "is_default", b"is_default", "model", b"model", "parameters", b"parameters", "profile_id", b"profile_id", "repair_attempts", b"repair_attempts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__repair_attempts: _TypeAlias = _typing.Literal["repair_attempts"]  # noqa: Y015
+    _WhichOneofArgType__repair_attempts: _TypeAlias = _typing.Literal["_repair_attempts", b"_repair_attempts"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__repair_attempts) -> _WhichOneofReturnType__repair_attempts | None: ...
 
 Global___Profile: _TypeAlias = Profile  # noqa: Y015
 
@@ -208,23 +220,29 @@ class ConfiguredContract(_message.Message):
     CONTRACT_ID_FIELD_NUMBER: _builtins.int
     DESCRIPTION_FIELD_NUMBER: _builtins.int
     SCHEMA_JSON_FIELD_NUMBER: _builtins.int
+    REPAIR_ATTEMPTS_FIELD_NUMBER: _builtins.int
     contract_id: _builtins.str
     """Output only. Its id."""
     description: _builtins.str
     """Output only. What it is for."""
     schema_json: _builtins.str
     """Output only. Its schema; only from Inspect."""
+    repair_attempts: _builtins.int
+    """Output only. How often an answer without this form is asked for again, where the contract says so."""
     def __init__(
         self,
         *,
         contract_id: _builtins.str = ...,
         description: _builtins.str = ...,
         schema_json: _builtins.str = ...,
+        repair_attempts: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_repair_attempts", b"_repair_attempts", "repair_attempts", b"repair_attempts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["contract_id", b"contract_id", "description", b"description", "schema_json", b"schema_json"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_repair_attempts", b"_repair_attempts", "contract_id", b"contract_id", "description", b"description", "repair_attempts", b"repair_attempts", "schema_json", b"schema_json"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__repair_attempts: _TypeAlias = _typing.Literal["repair_attempts"]  # noqa: Y015
+    _WhichOneofArgType__repair_attempts: _TypeAlias = _typing.Literal["_repair_attempts", b"_repair_attempts"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__repair_attempts) -> _WhichOneofReturnType__repair_attempts | None: ...
 
 Global___ConfiguredContract: _TypeAlias = ConfiguredContract  # noqa: Y015

@@ -24,15 +24,15 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x61ntiphon/v1/contract.proto\x12\x0b\x61ntiphon.v1\"\xcd\x01\n\x08\x43ontract\x12)\n\x04text\x18\x01 \x01(\x0b\x32\x19.antiphon.v1.TextContractH\x00\x12)\n\x04json\x18\x02 \x01(\x0b\x32\x19.antiphon.v1.JsonContractH\x00\x12\x36\n\x0bjson_schema\x18\x03 \x01(\x0b\x32\x1f.antiphon.v1.JsonSchemaContractH\x00\x12+\n\x05named\x18\x04 \x01(\x0b\x32\x1a.antiphon.v1.NamedContractH\x00\x42\x06\n\x04\x66orm\"\x0e\n\x0cTextContract\"\x0e\n\x0cJsonContract\"7\n\x12JsonSchemaContract\x12\x13\n\x0bschema_json\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\"$\n\rNamedContract\x12\x13\n\x0b\x63ontract_id\x18\x01 \x01(\t\"g\n\nValidation\x12-\n\x06status\x18\x01 \x01(\x0e\x32\x1d.antiphon.v1.ValidationStatus\x12*\n\nviolations\x18\x02 \x03(\x0b\x32\x16.antiphon.v1.Violation\"H\n\tViolation\x12\x15\n\rinstance_path\x18\x01 \x01(\t\x12\x13\n\x0bschema_path\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t*\x97\x01\n\x10ValidationStatus\x12!\n\x1dVALIDATION_STATUS_UNSPECIFIED\x10\x00\x12$\n VALIDATION_STATUS_NOT_APPLICABLE\x10\x01\x12\x1b\n\x17VALIDATION_STATUS_VALID\x10\x02\x12\x1d\n\x19VALIDATION_STATUS_INVALID\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x61ntiphon/v1/contract.proto\x12\x0b\x61ntiphon.v1\"\xcd\x01\n\x08\x43ontract\x12)\n\x04text\x18\x01 \x01(\x0b\x32\x19.antiphon.v1.TextContractH\x00\x12)\n\x04json\x18\x02 \x01(\x0b\x32\x19.antiphon.v1.JsonContractH\x00\x12\x36\n\x0bjson_schema\x18\x03 \x01(\x0b\x32\x1f.antiphon.v1.JsonSchemaContractH\x00\x12+\n\x05named\x18\x04 \x01(\x0b\x32\x1a.antiphon.v1.NamedContractH\x00\x42\x06\n\x04\x66orm\"\x0e\n\x0cTextContract\"\x0e\n\x0cJsonContract\"7\n\x12JsonSchemaContract\x12\x13\n\x0bschema_json\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\"$\n\rNamedContract\x12\x13\n\x0b\x63ontract_id\x18\x01 \x01(\t\"\x1a\n\x06Repair\x12\x10\n\x08\x61ttempts\x18\x01 \x01(\r\"{\n\nValidation\x12-\n\x06status\x18\x01 \x01(\x0e\x32\x1d.antiphon.v1.ValidationStatus\x12*\n\nviolations\x18\x02 \x03(\x0b\x32\x16.antiphon.v1.Violation\x12\x12\n\nvalue_json\x18\x03 \x01(\t\"H\n\tViolation\x12\x15\n\rinstance_path\x18\x01 \x01(\t\x12\x13\n\x0bschema_path\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t*\x97\x01\n\x10ValidationStatus\x12!\n\x1dVALIDATION_STATUS_UNSPECIFIED\x10\x00\x12$\n VALIDATION_STATUS_NOT_APPLICABLE\x10\x01\x12\x1b\n\x17VALIDATION_STATUS_VALID\x10\x02\x12\x1d\n\x19VALIDATION_STATUS_INVALID\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'antiphon.v1.contract_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_VALIDATIONSTATUS']._serialized_start=558
-  _globals['_VALIDATIONSTATUS']._serialized_end=709
+  _globals['_VALIDATIONSTATUS']._serialized_start=606
+  _globals['_VALIDATIONSTATUS']._serialized_end=757
   _globals['_CONTRACT']._serialized_start=44
   _globals['_CONTRACT']._serialized_end=249
   _globals['_TEXTCONTRACT']._serialized_start=251
@@ -43,8 +43,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_JSONSCHEMACONTRACT']._serialized_end=338
   _globals['_NAMEDCONTRACT']._serialized_start=340
   _globals['_NAMEDCONTRACT']._serialized_end=376
-  _globals['_VALIDATION']._serialized_start=378
-  _globals['_VALIDATION']._serialized_end=481
-  _globals['_VIOLATION']._serialized_start=483
-  _globals['_VIOLATION']._serialized_end=555
+  _globals['_REPAIR']._serialized_start=378
+  _globals['_REPAIR']._serialized_end=404
+  _globals['_VALIDATION']._serialized_start=406
+  _globals['_VALIDATION']._serialized_end=529
+  _globals['_VIOLATION']._serialized_start=531
+  _globals['_VIOLATION']._serialized_end=603
 # @@protoc_insertion_point(module_scope)

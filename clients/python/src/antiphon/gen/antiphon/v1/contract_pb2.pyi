@@ -176,6 +176,33 @@ class NamedContract(_message.Message):
 Global___NamedContract: _TypeAlias = NamedContract  # noqa: Y015
 
 @_typing.final
+class Repair(_message.Message):
+    """How an answer that misses its form is corrected. The model is asked again, with its answer and what is wrong with it after the same
+    messages; that is in no history. Answers that call tools, were cut at the limit of tokens or were refused are not asked for again.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ATTEMPTS_FIELD_NUMBER: _builtins.int
+    attempts: _builtins.int
+    """Required. How often at most, 0 for never; up to the server's `max_repair_attempts`. When all are used up, the last answer is the
+    result, with what is wrong in its validation; so too when a correction does not fit the model. An operational error in one ends the
+    run as any other does.
+    """
+    def __init__(
+        self,
+        *,
+        attempts: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Repair: _TypeAlias = Repair  # noqa: Y015
+
+@_typing.final
 class Validation(_message.Message):
     """Whether an answer had its form. Says nothing about its worth."""
 
@@ -183,8 +210,11 @@ class Validation(_message.Message):
 
     STATUS_FIELD_NUMBER: _builtins.int
     VIOLATIONS_FIELD_NUMBER: _builtins.int
+    VALUE_JSON_FIELD_NUMBER: _builtins.int
     status: Global___ValidationStatus.ValueType
     """Output only. What was found."""
+    value_json: _builtins.str
+    """Output only. The JSON value that was found valid: the answer's text, or the one block of JSON in fences in it. Empty otherwise."""
     @_builtins.property
     def violations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Violation]:
         """Output only. What was wrong; at most 32."""
@@ -194,10 +224,11 @@ class Validation(_message.Message):
         *,
         status: Global___ValidationStatus.ValueType = ...,
         violations: _abc.Iterable[Global___Violation] | None = ...,
+        value_json: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["status", b"status", "violations", b"violations"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["status", b"status", "value_json", b"value_json", "violations", b"violations"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -114,13 +114,18 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_PROVIDER_RATE_LIMITED: _ErrorReason.ValueType  # 40
     """RESOURCE_EXHAUSTED, with RetryInfo where the provider gave a delay: the provider's rate limit. Metadata: `backend_id`, `provider_status`, `provider_code`."""
     ERROR_REASON_PROVIDER_UNAVAILABLE: _ErrorReason.ValueType  # 41
-    """UNAVAILABLE: the provider failed or could not be reached. Metadata: `backend_id`, `provider_status` where there was one."""
+    """UNAVAILABLE: the provider failed or could not be reached. Metadata: `backend_id`, `provider_status` where there was one, `circuit` (`open`,
+    with RetryInfo) where the backend is left alone after failures, `fallbacks` (as of every error that asks for one) where the profile has some:
+    each that did not stand in, and why.
+    """
     ERROR_REASON_PROVIDER_BAD_ANSWER: _ErrorReason.ValueType  # 42
     """UNAVAILABLE: the provider's answer could not be understood or was not whole. Metadata: `backend_id`, `what`."""
     ERROR_REASON_PROVIDER_TIMEOUT: _ErrorReason.ValueType  # 43
     """DEADLINE_EXCEEDED: the provider was silent for too long. Metadata: `backend_id`, `timeout`, which is connect, first_byte, idle or total."""
     ERROR_REASON_CONTEXT_OVERFLOW: _ErrorReason.ValueType  # 44
-    """FAILED_PRECONDITION: the history does not fit the model. Metadata: `backend_id`, and the counts that the provider gave."""
+    """FAILED_PRECONDITION: the history does not fit the model. Metadata: `backend_id`, `messages` and `request_bytes` that were sent, and
+    `provider_max_tokens` and `provider_tokens` where the provider said them. A `history_view` sends less.
+    """
     ERROR_REASON_DEADLINE: _ErrorReason.ValueType  # 45
     """DEADLINE_EXCEEDED: the caller's deadline passed first. Metadata: `run_id` where one was claimed."""
     ERROR_REASON_STORE_READ_ONLY: _ErrorReason.ValueType  # 46
@@ -254,13 +259,18 @@ ERROR_REASON_PROVIDER_REFUSED_REQUEST: ErrorReason.ValueType  # 39
 ERROR_REASON_PROVIDER_RATE_LIMITED: ErrorReason.ValueType  # 40
 """RESOURCE_EXHAUSTED, with RetryInfo where the provider gave a delay: the provider's rate limit. Metadata: `backend_id`, `provider_status`, `provider_code`."""
 ERROR_REASON_PROVIDER_UNAVAILABLE: ErrorReason.ValueType  # 41
-"""UNAVAILABLE: the provider failed or could not be reached. Metadata: `backend_id`, `provider_status` where there was one."""
+"""UNAVAILABLE: the provider failed or could not be reached. Metadata: `backend_id`, `provider_status` where there was one, `circuit` (`open`,
+with RetryInfo) where the backend is left alone after failures, `fallbacks` (as of every error that asks for one) where the profile has some:
+each that did not stand in, and why.
+"""
 ERROR_REASON_PROVIDER_BAD_ANSWER: ErrorReason.ValueType  # 42
 """UNAVAILABLE: the provider's answer could not be understood or was not whole. Metadata: `backend_id`, `what`."""
 ERROR_REASON_PROVIDER_TIMEOUT: ErrorReason.ValueType  # 43
 """DEADLINE_EXCEEDED: the provider was silent for too long. Metadata: `backend_id`, `timeout`, which is connect, first_byte, idle or total."""
 ERROR_REASON_CONTEXT_OVERFLOW: ErrorReason.ValueType  # 44
-"""FAILED_PRECONDITION: the history does not fit the model. Metadata: `backend_id`, and the counts that the provider gave."""
+"""FAILED_PRECONDITION: the history does not fit the model. Metadata: `backend_id`, `messages` and `request_bytes` that were sent, and
+`provider_max_tokens` and `provider_tokens` where the provider said them. A `history_view` sends less.
+"""
 ERROR_REASON_DEADLINE: ErrorReason.ValueType  # 45
 """DEADLINE_EXCEEDED: the caller's deadline passed first. Metadata: `run_id` where one was claimed."""
 ERROR_REASON_STORE_READ_ONLY: ErrorReason.ValueType  # 46

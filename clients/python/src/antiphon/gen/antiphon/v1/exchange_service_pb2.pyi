@@ -74,7 +74,7 @@ class RunRequest(_message.Message):
 
     @_builtins.property
     def prepared(self) -> Global___PreparedExecution:
-        """A prepared one. Not implemented yet: refused."""
+        """A prepared one: sent exactly as it was shown."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ Global___RunRequest: _TypeAlias = RunRequest  # noqa: Y015
 
 @_typing.final
 class PreparedExecution(_message.Message):
-    """An execution that was prepared."""
+    """An execution that was prepared. The claim of its run uses it up: the same run id gets the same answer, another one PREPARED_USED."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -110,7 +110,7 @@ class PreparedExecution(_message.Message):
     prepared_id: _builtins.str
     """Required. Its id."""
     run_id: _builtins.str
-    """Optional. Names the run; ours when absent."""
+    """Optional. Names the run; when absent as it was prepared, else ours."""
     def __init__(
         self,
         *,
@@ -217,7 +217,7 @@ class CaptureRequest(_message.Message):
 
     @_builtins.property
     def prepared(self) -> Global___PreparedExecution:
-        """A prepared one. Not implemented yet: refused."""
+        """A prepared one, whose execution is captured: sent exactly as it was shown."""
 
     @_builtins.property
     def existing_thread(self) -> _thread_pb2.ThreadPoint:
@@ -811,7 +811,9 @@ Global___StreamContinueResponse: _TypeAlias = StreamContinueResponse  # noqa: Y0
 
 @_typing.final
 class PrepareRequest(_message.Message):
-    """What to resolve and render."""
+    """What to resolve and render. Messages, settings, the backend's configuration and the head of a thread are remembered as they are now; a
+    credential is not.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -824,7 +826,7 @@ class PrepareRequest(_message.Message):
     """Optional. Whether its execution is captured."""
     @_builtins.property
     def request(self) -> _execution_pb2.ExecutionRequest:
-        """Required. The request."""
+        """Required. The request; without `retry`."""
 
     @_builtins.property
     def exchange(self) -> _thread_pb2.ExchangePoint:
@@ -836,7 +838,9 @@ class PrepareRequest(_message.Message):
 
     @_builtins.property
     def expire_time(self) -> _timestamp_pb2.Timestamp:
-        """Optional. Until when it can be executed; an hour from now when absent."""
+        """Optional. Until when it can be executed; as the server is configured when absent, which is an hour by default. What expired is removed
+        by later calls of Prepare.
+        """
 
     def __init__(
         self,
@@ -902,7 +906,7 @@ class ExplainRequest(_message.Message):
     EXCHANGE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def capture(self) -> Global___CaptureRequest:
-        """What a Capture would send."""
+        """What a Capture would send, or what was prepared."""
 
     @_builtins.property
     def turn(self) -> Global___ContinueRequest:
@@ -936,26 +940,68 @@ class ExplainResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     EXPLANATION_FIELD_NUMBER: _builtins.int
+    SENT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def explanation(self) -> Global___Explanation:
         """Output only. The explanation."""
+
+    @_builtins.property
+    def sent(self) -> Global___SentBody:
+        """Output only. For an exchange: what its first call sent."""
 
     def __init__(
         self,
         *,
         explanation: Global___Explanation | None = ...,
+        sent: Global___SentBody | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["explanation", b"explanation"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["explanation", b"explanation", "sent", b"sent"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["explanation", b"explanation"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["explanation", b"explanation", "sent", b"sent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ExplainResponse: _TypeAlias = ExplainResponse  # noqa: Y015
 
 @_typing.final
+class SentBody(_message.Message):
+    """The body that went out, against the one that is derived now from what is stored. Repairs are not derived, since what they say is kept
+    nowhere.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BODY_BLAKE3_FIELD_NUMBER: _builtins.int
+    BODY_BYTES_FIELD_NUMBER: _builtins.int
+    MATCHES_FIELD_NUMBER: _builtins.int
+    DIFFERENCE_FIELD_NUMBER: _builtins.int
+    body_blake3: _builtins.str
+    """Output only. BLAKE3 of the body, in hexadecimal; empty when this server sent none."""
+    body_bytes: _builtins.int
+    """Output only. Its length in bytes."""
+    matches: _builtins.bool
+    """Output only. The body of the explanation is this one."""
+    difference: _builtins.str
+    """Output only. Why it is another one, or none; empty when it is the same."""
+    def __init__(
+        self,
+        *,
+        body_blake3: _builtins.str = ...,
+        body_bytes: _builtins.int = ...,
+        matches: _builtins.bool = ...,
+        difference: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["body_blake3", b"body_blake3", "body_bytes", b"body_bytes", "difference", b"difference", "matches", b"matches"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SentBody: _TypeAlias = SentBody  # noqa: Y015
+
+@_typing.final
 class Explanation(_message.Message):
-    """A request as a provider gets it."""
+    """A request as a provider gets it. Nothing in it is a credential."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -965,13 +1011,14 @@ class Explanation(_message.Message):
     BODY_JSON_FIELD_NUMBER: _builtins.int
     BODY_BLAKE3_FIELD_NUMBER: _builtins.int
     ADAPTATIONS_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
     body_json: _builtins.str
-    """Output only. The body as it goes out."""
+    """Output only. The body as it goes out, of a call whose answer comes whole; empty where none can be told."""
     body_blake3: _builtins.str
-    """Output only. BLAKE3 of the body, in hexadecimal."""
+    """Output only. BLAKE3 of the body, in hexadecimal; empty without one."""
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[_message_pb2.Message]:
-        """Output only. The logical messages."""
+        """Output only. The logical messages that are sent, in order."""
 
     @_builtins.property
     def effective_settings(self) -> _containers.RepeatedCompositeFieldContainer[_execution_pb2.EffectiveSetting]:
@@ -985,6 +1032,10 @@ class Explanation(_message.Message):
     def adaptations(self) -> _containers.RepeatedCompositeFieldContainer[_execution_pb2.Warning]:
         """Output only. What is adapted, and why."""
 
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_execution_pb2.Warning]:
+        """Output only. What the caller should know, as the exchange has it."""
+
     def __init__(
         self,
         *,
@@ -994,10 +1045,11 @@ class Explanation(_message.Message):
         body_json: _builtins.str = ...,
         body_blake3: _builtins.str = ...,
         adaptations: _abc.Iterable[_execution_pb2.Warning] | None = ...,
+        warnings: _abc.Iterable[_execution_pb2.Warning] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["tools", b"tools"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["adaptations", b"adaptations", "body_blake3", b"body_blake3", "body_json", b"body_json", "effective_settings", b"effective_settings", "messages", b"messages", "tools", b"tools"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["adaptations", b"adaptations", "body_blake3", b"body_blake3", "body_json", b"body_json", "effective_settings", b"effective_settings", "messages", b"messages", "tools", b"tools", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

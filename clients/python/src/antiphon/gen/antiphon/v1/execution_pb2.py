@@ -28,7 +28,7 @@ from antiphon.gen.antiphon.v1 import tool_pb2 as antiphon_dot_v1_dot_tool__pb2
 from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x61ntiphon/v1/execution.proto\x12\x0b\x61ntiphon.v1\x1a\x1a\x61ntiphon/v1/contract.proto\x1a\x19\x61ntiphon/v1/message.proto\x1a\x16\x61ntiphon/v1/tool.proto\x1a\x1cgoogle/protobuf/struct.proto\"\xa2\x05\n\x10\x45xecutionRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12(\n\x06prompt\x18\x02 \x01(\x0b\x32\x18.antiphon.v1.PromptInput\x12&\n\x08messages\x18\x03 \x03(\x0b\x32\x14.antiphon.v1.Message\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\x12\n\nprofile_id\x18\x05 \x01(\t\x12\r\n\x05model\x18\x06 \x01(\t\x12+\n\nparameters\x18\x07 \x01(\x0b\x32\x17.antiphon.v1.Parameters\x12\'\n\x08\x63ontract\x18\x08 \x01(\x0b\x32\x15.antiphon.v1.Contract\x12$\n\x05tools\x18\t \x01(\x0b\x32\x15.antiphon.v1.ToolList\x12-\n\x0estanding_tools\x18\n \x01(\x0b\x32\x15.antiphon.v1.ToolList\x12,\n\x0btool_choice\x18\x0b \x01(\x0b\x32\x17.antiphon.v1.ToolChoice\x12\x12\n\nsession_id\x18\x0c \x01(\t\x12\x39\n\x06labels\x18\r \x03(\x0b\x32).antiphon.v1.ExecutionRequest.LabelsEntry\x12\x30\n\ron_disconnect\x18\x0e \x01(\x0e\x32\x19.antiphon.v1.OnDisconnect\x12\r\n\x05retry\x18\x0f \x01(\x08\x12.\n\x0chistory_view\x18\x10 \x01(\x0b\x32\x18.antiphon.v1.HistoryView\x12\x33\n\ron_tool_drift\x18\x11 \x01(\x0e\x32\x1c.antiphon.v1.ToolDriftPolicy\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"Z\n\x0bPromptInput\x12\x11\n\tprompt_id\x18\x01 \x01(\t\x12%\n\x04vars\x18\x02 \x01(\x0b\x32\x17.google.protobuf.Struct\x12\x11\n\tvars_json\x18\x03 \x01(\t\"\xa6\x02\n\nParameters\x12\x18\n\x0btemperature\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x12\n\x05top_p\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x1e\n\x11max_output_tokens\x18\x03 \x01(\rH\x02\x88\x01\x01\x12\x16\n\x0estop_sequences\x18\x04 \x03(\t\x12\x11\n\x04seed\x18\x05 \x01(\x03H\x03\x88\x01\x01\x12\x18\n\x10reasoning_effort\x18\x06 \x01(\t\x12 \n\x13parallel_tool_calls\x18\x07 \x01(\x08H\x04\x88\x01\x01\x12\x12\n\nextra_json\x18\x08 \x01(\tB\x0e\n\x0c_temperatureB\x08\n\x06_top_pB\x14\n\x12_max_output_tokensB\x07\n\x05_seedB\x16\n\x14_parallel_tool_calls\"\xa9\x01\n\x0bHistoryView\x12,\n\nlast_turns\x18\x01 \x01(\x0b\x32\x16.antiphon.v1.LastTurnsH\x00\x12\x32\n\rfrom_exchange\x18\x02 \x01(\x0b\x32\x19.antiphon.v1.FromExchangeH\x00\x12\x30\n\x0ctoken_budget\x18\x03 \x01(\x0b\x32\x18.antiphon.v1.TokenBudgetH\x00\x42\x06\n\x04view\"\x1a\n\tLastTurns\x12\r\n\x05turns\x18\x01 \x01(\r\"#\n\x0c\x46romExchange\x12\x13\n\x0b\x65xchange_id\x18\x01 \x01(\t\"\x1d\n\x0bTokenBudget\x12\x0e\n\x06tokens\x18\x01 \x01(\x04\"`\n\x10\x45\x66\x66\x65\x63tiveSetting\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nvalue_json\x18\x02 \x01(\t\x12*\n\x06source\x18\x03 \x01(\x0e\x32\x1a.antiphon.v1.SettingSource\"(\n\x07Warning\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\"\x88\x01\n\x0bToolResults\x12(\n\x07results\x18\x01 \x03(\x0b\x32\x17.antiphon.v1.ToolResult\x12\x0e\n\x06run_id\x18\x02 \x01(\t\x12\x30\n\ron_disconnect\x18\x03 \x01(\x0e\x32\x19.antiphon.v1.OnDisconnect\x12\r\n\x05retry\x18\x04 \x01(\x08*\xd7\x01\n\rSettingSource\x12\x1e\n\x1aSETTING_SOURCE_UNSPECIFIED\x10\x00\x12\x1a\n\x16SETTING_SOURCE_REQUEST\x10\x01\x12\x19\n\x15SETTING_SOURCE_PROMPT\x10\x02\x12\x19\n\x15SETTING_SOURCE_THREAD\x10\x03\x12\x1a\n\x16SETTING_SOURCE_PROFILE\x10\x04\x12\x1a\n\x16SETTING_SOURCE_DEFAULT\x10\x05\x12\x1c\n\x18SETTING_SOURCE_INHERITED\x10\x06*n\n\x0fToolDriftPolicy\x12!\n\x1dTOOL_DRIFT_POLICY_UNSPECIFIED\x10\x00\x12\x1a\n\x16TOOL_DRIFT_POLICY_WARN\x10\x01\x12\x1c\n\x18TOOL_DRIFT_POLICY_REFUSE\x10\x02*a\n\x0cOnDisconnect\x12\x1d\n\x19ON_DISCONNECT_UNSPECIFIED\x10\x00\x12\x18\n\x14ON_DISCONNECT_CANCEL\x10\x01\x12\x18\n\x14ON_DISCONNECT_FINISH\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x61ntiphon/v1/execution.proto\x12\x0b\x61ntiphon.v1\x1a\x1a\x61ntiphon/v1/contract.proto\x1a\x19\x61ntiphon/v1/message.proto\x1a\x16\x61ntiphon/v1/tool.proto\x1a\x1cgoogle/protobuf/struct.proto\"\xc7\x05\n\x10\x45xecutionRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12(\n\x06prompt\x18\x02 \x01(\x0b\x32\x18.antiphon.v1.PromptInput\x12&\n\x08messages\x18\x03 \x03(\x0b\x32\x14.antiphon.v1.Message\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\x12\n\nprofile_id\x18\x05 \x01(\t\x12\r\n\x05model\x18\x06 \x01(\t\x12+\n\nparameters\x18\x07 \x01(\x0b\x32\x17.antiphon.v1.Parameters\x12\'\n\x08\x63ontract\x18\x08 \x01(\x0b\x32\x15.antiphon.v1.Contract\x12$\n\x05tools\x18\t \x01(\x0b\x32\x15.antiphon.v1.ToolList\x12-\n\x0estanding_tools\x18\n \x01(\x0b\x32\x15.antiphon.v1.ToolList\x12,\n\x0btool_choice\x18\x0b \x01(\x0b\x32\x17.antiphon.v1.ToolChoice\x12\x12\n\nsession_id\x18\x0c \x01(\t\x12\x39\n\x06labels\x18\r \x03(\x0b\x32).antiphon.v1.ExecutionRequest.LabelsEntry\x12\x30\n\ron_disconnect\x18\x0e \x01(\x0e\x32\x19.antiphon.v1.OnDisconnect\x12\r\n\x05retry\x18\x0f \x01(\x08\x12.\n\x0chistory_view\x18\x10 \x01(\x0b\x32\x18.antiphon.v1.HistoryView\x12\x33\n\ron_tool_drift\x18\x11 \x01(\x0e\x32\x1c.antiphon.v1.ToolDriftPolicy\x12#\n\x06repair\x18\x12 \x01(\x0b\x32\x13.antiphon.v1.Repair\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"Z\n\x0bPromptInput\x12\x11\n\tprompt_id\x18\x01 \x01(\t\x12%\n\x04vars\x18\x02 \x01(\x0b\x32\x17.google.protobuf.Struct\x12\x11\n\tvars_json\x18\x03 \x01(\t\"\xa6\x02\n\nParameters\x12\x18\n\x0btemperature\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x12\n\x05top_p\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x1e\n\x11max_output_tokens\x18\x03 \x01(\rH\x02\x88\x01\x01\x12\x16\n\x0estop_sequences\x18\x04 \x03(\t\x12\x11\n\x04seed\x18\x05 \x01(\x03H\x03\x88\x01\x01\x12\x18\n\x10reasoning_effort\x18\x06 \x01(\t\x12 \n\x13parallel_tool_calls\x18\x07 \x01(\x08H\x04\x88\x01\x01\x12\x12\n\nextra_json\x18\x08 \x01(\tB\x0e\n\x0c_temperatureB\x08\n\x06_top_pB\x14\n\x12_max_output_tokensB\x07\n\x05_seedB\x16\n\x14_parallel_tool_calls\"\xa9\x01\n\x0bHistoryView\x12,\n\nlast_turns\x18\x01 \x01(\x0b\x32\x16.antiphon.v1.LastTurnsH\x00\x12\x32\n\rfrom_exchange\x18\x02 \x01(\x0b\x32\x19.antiphon.v1.FromExchangeH\x00\x12\x30\n\x0ctoken_budget\x18\x03 \x01(\x0b\x32\x18.antiphon.v1.TokenBudgetH\x00\x42\x06\n\x04view\"\x1a\n\tLastTurns\x12\r\n\x05turns\x18\x01 \x01(\r\"#\n\x0c\x46romExchange\x12\x13\n\x0b\x65xchange_id\x18\x01 \x01(\t\"\x1d\n\x0bTokenBudget\x12\x0e\n\x06tokens\x18\x01 \x01(\x04\"`\n\x10\x45\x66\x66\x65\x63tiveSetting\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nvalue_json\x18\x02 \x01(\t\x12*\n\x06source\x18\x03 \x01(\x0e\x32\x1a.antiphon.v1.SettingSource\"(\n\x07Warning\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\"\x88\x01\n\x0bToolResults\x12(\n\x07results\x18\x01 \x03(\x0b\x32\x17.antiphon.v1.ToolResult\x12\x0e\n\x06run_id\x18\x02 \x01(\t\x12\x30\n\ron_disconnect\x18\x03 \x01(\x0e\x32\x19.antiphon.v1.OnDisconnect\x12\r\n\x05retry\x18\x04 \x01(\x08*\xd7\x01\n\rSettingSource\x12\x1e\n\x1aSETTING_SOURCE_UNSPECIFIED\x10\x00\x12\x1a\n\x16SETTING_SOURCE_REQUEST\x10\x01\x12\x19\n\x15SETTING_SOURCE_PROMPT\x10\x02\x12\x19\n\x15SETTING_SOURCE_THREAD\x10\x03\x12\x1a\n\x16SETTING_SOURCE_PROFILE\x10\x04\x12\x1a\n\x16SETTING_SOURCE_DEFAULT\x10\x05\x12\x1c\n\x18SETTING_SOURCE_INHERITED\x10\x06*n\n\x0fToolDriftPolicy\x12!\n\x1dTOOL_DRIFT_POLICY_UNSPECIFIED\x10\x00\x12\x1a\n\x16TOOL_DRIFT_POLICY_WARN\x10\x01\x12\x1c\n\x18TOOL_DRIFT_POLICY_REFUSE\x10\x02*a\n\x0cOnDisconnect\x12\x1d\n\x19ON_DISCONNECT_UNSPECIFIED\x10\x00\x12\x18\n\x14ON_DISCONNECT_CANCEL\x10\x01\x12\x18\n\x14ON_DISCONNECT_FINISH\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,32 +37,32 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_EXECUTIONREQUEST_LABELSENTRY']._loaded_options = None
   _globals['_EXECUTIONREQUEST_LABELSENTRY']._serialized_options = b'8\001'
-  _globals['_SETTINGSOURCE']._serialized_start=1767
-  _globals['_SETTINGSOURCE']._serialized_end=1982
-  _globals['_TOOLDRIFTPOLICY']._serialized_start=1984
-  _globals['_TOOLDRIFTPOLICY']._serialized_end=2094
-  _globals['_ONDISCONNECT']._serialized_start=2096
-  _globals['_ONDISCONNECT']._serialized_end=2193
+  _globals['_SETTINGSOURCE']._serialized_start=1804
+  _globals['_SETTINGSOURCE']._serialized_end=2019
+  _globals['_TOOLDRIFTPOLICY']._serialized_start=2021
+  _globals['_TOOLDRIFTPOLICY']._serialized_end=2131
+  _globals['_ONDISCONNECT']._serialized_start=2133
+  _globals['_ONDISCONNECT']._serialized_end=2230
   _globals['_EXECUTIONREQUEST']._serialized_start=154
-  _globals['_EXECUTIONREQUEST']._serialized_end=828
-  _globals['_EXECUTIONREQUEST_LABELSENTRY']._serialized_start=783
-  _globals['_EXECUTIONREQUEST_LABELSENTRY']._serialized_end=828
-  _globals['_PROMPTINPUT']._serialized_start=830
-  _globals['_PROMPTINPUT']._serialized_end=920
-  _globals['_PARAMETERS']._serialized_start=923
-  _globals['_PARAMETERS']._serialized_end=1217
-  _globals['_HISTORYVIEW']._serialized_start=1220
-  _globals['_HISTORYVIEW']._serialized_end=1389
-  _globals['_LASTTURNS']._serialized_start=1391
-  _globals['_LASTTURNS']._serialized_end=1417
-  _globals['_FROMEXCHANGE']._serialized_start=1419
-  _globals['_FROMEXCHANGE']._serialized_end=1454
-  _globals['_TOKENBUDGET']._serialized_start=1456
-  _globals['_TOKENBUDGET']._serialized_end=1485
-  _globals['_EFFECTIVESETTING']._serialized_start=1487
-  _globals['_EFFECTIVESETTING']._serialized_end=1583
-  _globals['_WARNING']._serialized_start=1585
-  _globals['_WARNING']._serialized_end=1625
-  _globals['_TOOLRESULTS']._serialized_start=1628
-  _globals['_TOOLRESULTS']._serialized_end=1764
+  _globals['_EXECUTIONREQUEST']._serialized_end=865
+  _globals['_EXECUTIONREQUEST_LABELSENTRY']._serialized_start=820
+  _globals['_EXECUTIONREQUEST_LABELSENTRY']._serialized_end=865
+  _globals['_PROMPTINPUT']._serialized_start=867
+  _globals['_PROMPTINPUT']._serialized_end=957
+  _globals['_PARAMETERS']._serialized_start=960
+  _globals['_PARAMETERS']._serialized_end=1254
+  _globals['_HISTORYVIEW']._serialized_start=1257
+  _globals['_HISTORYVIEW']._serialized_end=1426
+  _globals['_LASTTURNS']._serialized_start=1428
+  _globals['_LASTTURNS']._serialized_end=1454
+  _globals['_FROMEXCHANGE']._serialized_start=1456
+  _globals['_FROMEXCHANGE']._serialized_end=1491
+  _globals['_TOKENBUDGET']._serialized_start=1493
+  _globals['_TOKENBUDGET']._serialized_end=1522
+  _globals['_EFFECTIVESETTING']._serialized_start=1524
+  _globals['_EFFECTIVESETTING']._serialized_end=1620
+  _globals['_WARNING']._serialized_start=1622
+  _globals['_WARNING']._serialized_end=1662
+  _globals['_TOOLRESULTS']._serialized_start=1665
+  _globals['_TOOLRESULTS']._serialized_end=1801
 # @@protoc_insertion_point(module_scope)

@@ -156,6 +156,7 @@ class ExecutionRequest(_message.Message):
     RETRY_FIELD_NUMBER: _builtins.int
     HISTORY_VIEW_FIELD_NUMBER: _builtins.int
     ON_TOOL_DRIFT_FIELD_NUMBER: _builtins.int
+    REPAIR_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """Optional. Names the run, so that the call can be repeated safely; ours when absent. 1 to 128 characters of `A-Z`, `a-z`,
     `0-9`, `_`, `-`, `.` and `:`.
@@ -210,7 +211,11 @@ class ExecutionRequest(_message.Message):
 
     @_builtins.property
     def history_view(self) -> Global___HistoryView:
-        """Optional. Narrows the history that is sent. Not implemented yet: refused."""
+        """Optional. Narrows the history that is sent; all of it goes out when absent. What is stored is the whole history in any case."""
+
+    @_builtins.property
+    def repair(self) -> _contract_pb2.Repair:
+        """Optional. How an answer that misses its contract is corrected; else as the prompt, the profile or the configured contract says, else not."""
 
     def __init__(
         self,
@@ -232,10 +237,11 @@ class ExecutionRequest(_message.Message):
         retry: _builtins.bool = ...,
         history_view: Global___HistoryView | None = ...,
         on_tool_drift: Global___ToolDriftPolicy.ValueType = ...,
+        repair: _contract_pb2.Repair | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["contract", b"contract", "history_view", b"history_view", "parameters", b"parameters", "prompt", b"prompt", "standing_tools", b"standing_tools", "tool_choice", b"tool_choice", "tools", b"tools"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["contract", b"contract", "history_view", b"history_view", "parameters", b"parameters", "prompt", b"prompt", "repair", b"repair", "standing_tools", b"standing_tools", "tool_choice", b"tool_choice", "tools", b"tools"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["contract", b"contract", "history_view", b"history_view", "labels", b"labels", "messages", b"messages", "model", b"model", "on_disconnect", b"on_disconnect", "on_tool_drift", b"on_tool_drift", "parameters", b"parameters", "profile_id", b"profile_id", "prompt", b"prompt", "retry", b"retry", "run_id", b"run_id", "session_id", b"session_id", "standing_tools", b"standing_tools", "text", b"text", "tool_choice", b"tool_choice", "tools", b"tools"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["contract", b"contract", "history_view", b"history_view", "labels", b"labels", "messages", b"messages", "model", b"model", "on_disconnect", b"on_disconnect", "on_tool_drift", b"on_tool_drift", "parameters", b"parameters", "profile_id", b"profile_id", "prompt", b"prompt", "repair", b"repair", "retry", b"retry", "run_id", b"run_id", "session_id", b"session_id", "standing_tools", b"standing_tools", "text", b"text", "tool_choice", b"tool_choice", "tools", b"tools"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -346,7 +352,10 @@ Global___Parameters: _TypeAlias = Parameters  # noqa: Y015
 
 @_typing.final
 class HistoryView(_message.Message):
-    """Narrows the history that is sent, at turn boundaries."""
+    """Narrows the history that is sent. Whole turns are left out, so no call loses its result, and the turn at work is never cut. Messages of
+    the system in what is left out are sent all the same. Told as the setting `history_view`, the warning `history_narrowed` where something
+    was left out, and an adaptation of that name in each attempt.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -390,7 +399,7 @@ class LastTurns(_message.Message):
 
     TURNS_FIELD_NUMBER: _builtins.int
     turns: _builtins.int
-    """Required. How many."""
+    """Required. How many, 1 or more, those of this request's run aside."""
     def __init__(
         self,
         *,
@@ -412,7 +421,7 @@ class FromExchange(_message.Message):
 
     EXCHANGE_ID_FIELD_NUMBER: _builtins.int
     exchange_id: _builtins.str
-    """Required. The first exchange that is sent."""
+    """Required. The first exchange that is sent; a turn must begin with it."""
     def __init__(
         self,
         *,
@@ -434,7 +443,9 @@ class TokenBudget(_message.Message):
 
     TOKENS_FIELD_NUMBER: _builtins.int
     tokens: _builtins.int
-    """Required. How many tokens."""
+    """Required. How many tokens, 1 or more. They are counted without asking anybody: one for three bytes of text, four for each message and
+    a thousand for an image or a file, so that there are rather fewer in truth.
+    """
     def __init__(
         self,
         *,

@@ -90,7 +90,7 @@ Global___RunStarted: _TypeAlias = RunStarted  # noqa: Y015
 
 @_typing.final
 class AttemptStarted(_message.Message):
-    """A provider is called."""
+    """A provider is called. The answer begins anew: deltas before it are of an attempt that failed or is repaired."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -124,7 +124,7 @@ Global___AttemptStarted: _TypeAlias = AttemptStarted  # noqa: Y015
 
 @_typing.final
 class Delta(_message.Message):
-    """More of an answer. Deltas of one kind joined give the final part."""
+    """More of an answer. Deltas of one kind since the last attempt began, joined, give the final part."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -1,0 +1,86 @@
+//! The history before a turn as it is read and as it is sent: bounded, and cut down where the request has a view. It must not know what the
+//! turn brings, nor change what is stored.
+
+use crate::domain::exchange::Exchange;
+use crate::domain::fault::{Fault, Reason};
+use crate::domain::graph::Place;
+use crate::domain::id::Namespace;
+use crate::domain::message::Message;
+use crate::domain::settings::Warning;
+use crate::domain::view::{Cut, Error, View, Viewed, view};
+use crate::engine::Plan;
+
+use super::base::Parent;
+use super::{App, store_fault};
+
+impl App {
+    /// The whole path that ends with an exchange.
+    pub(super) async fn path_of(&self, namespace: &Namespace, parent: &Parent) -> Result<Vec<Exchange>, Fault> {
+        let max = self.limits.max_history_exchanges;
+        if parent.exchange.depth >= max {
+            let message = format!(
+                "the history has {} exchanges, the limit is {max}: start a new one with a summary",
+                parent.exchange.depth
+            );
+            return Err(Fault::new(Reason::LimitExceeded, message)
+                .with("limit", "max_history_exchanges")
+                .with("max", max)
+                .with("value", parent.exchange.depth));
+        }
+        match parent.place {
+            Some(place) => self.bounded_path(namespace, place).await,
+            None => Ok(vec![parent.exchange.clone()]),
+        }
+    }
+
+    async fn bounded_path(&self, namespace: &Namespace, place: Place) -> Result<Vec<Exchange>, Fault> {
+        let path = self.ledger.path(namespace, place).await.map_err(store_fault)?;
+        let max = self.limits.max_history_bytes;
+        let exchanges = self.ledger.exchanges(namespace, &path, 1, usize::MAX, max).await.map_err(store_fault)?;
+        if exchanges.last().is_some_and(|last| last.depth == place.depth) {
+            return Ok(exchanges);
+        }
+        let message =
+            format!("the history has more than {max} bytes, which is the limit: start a new one with a summary");
+        Err(Fault::new(Reason::LimitExceeded, message).with("limit", "max_history_bytes").with("max", max))
+    }
+}
+
+/// The messages before a plan's own, as its view shows them. What is left out is told in the plan.
+///
+/// # Errors
+/// When the view names an exchange that no turn of the path begins with.
+pub(super) fn apply(plan: &mut Plan, path: Vec<Exchange>) -> Result<Vec<Message>, Fault> {
+    let Viewed { messages, cut } = viewed(path, plan.history_view)?;
+    if let Some(cut) = cut {
+        plan.narrowed = true;
+        plan.warnings.push(warning(cut));
+    }
+    Ok(messages)
+}
+
+/// The part of a path that a view shows.
+///
+/// # Errors
+/// When the view names an exchange that no turn of the path begins with.
+pub(super) fn viewed(path: Vec<Exchange>, asked: Option<View>) -> Result<Viewed, Fault> {
+    view(path, asked).map_err(|error| {
+        let what = match error {
+            Error::NotOnPath => {
+                "is not in the history that this turn goes on from: name one of its exchanges".to_owned()
+            }
+            Error::InsideTurn(first) => {
+                format!("is in the middle of a turn: name {first}, with which that turn begins")
+            }
+        };
+        Fault::field("request.history_view.from_exchange.exchange_id", what)
+    })
+}
+
+fn warning(cut: Cut) -> Warning {
+    let message = format!(
+        "as `history_view` asks, {} of {} turns were not sent, {} of {} messages; what is stored is the whole history",
+        cut.turns, cut.of_turns, cut.messages, cut.of_messages
+    );
+    Warning { code: "history_narrowed".to_owned(), message }
+}

@@ -1,0 +1,122 @@
+//! A call as the body of a request: settings first and messages last, so that the body for a longer history begins with that for a shorter
+//! one. It must not know connections.
+
+use super::history::History;
+use super::options;
+use super::quirks::{Quirks, StructuredOutput};
+use crate::domain::settings::{Contract, ToolChoice};
+use crate::domain::tool::Tool;
+use crate::engine::backend::wire::{Body, Config, Recipient, reader, unsupported};
+use crate::engine::backend::{Call, Failure, Outbound};
+
+/// Fields that always come from the call.
+const OURS: [&str; 4] = ["model", "messages", "stream", "options"];
+
+/// The call in this dialect.
+pub(super) fn encode(config: &Config<Quirks>, to: Recipient<'_>, call: &Call) -> Result<Outbound, Failure> {
+    let quirks = &config.quirks;
+    let stream = call.stream && quirks.stream;
+    let extra = call.parameters.extra_json.as_deref();
+    let mut body = Body::new(&OURS);
+    if call.stream && !stream {
+        body.adapted.add("not_streamed");
+    }
+    body.out.key("model").text(&call.model);
+    // Left out, it is true.
+    body.out.key("stream").bool(stream);
+    if let Some(effort) = call.parameters.reasoning_effort.as_deref() {
+        let think = body.key("think");
+        match effort {
+            "none" | "false" => think.bool(false),
+            "true" => think.bool(true),
+            level => think.text(level),
+        }
+    }
+    if call.parameters.parallel_tool_calls == Some(false) && !call.tools.is_empty() {
+        return Err(unsupported("parallel_tool_calls", "this dialect cannot be told to call one tool at a time"));
+    }
+    if call.session_id.is_some() {
+        body.adapted.add("session_id_dropped");
+    }
+    tools(quirks, &call.tools, &call.tool_choice, &mut body)?;
+    format(quirks, &call.contract, &mut body)?;
+    options::write(&quirks.options, &call.parameters, extra, &mut body)?;
+    body.extra_except(extra, &[options::FIELD])?;
+    body.out.key("messages").open(b'[');
+    History::new(quirks, to).write(&call.messages, &mut body.out, &mut body.adapted)?;
+    body.out.close(b']');
+    Ok(body.finish(stream, &call.model))
+}
+
+fn tools(quirks: &Quirks, tools: &[Tool], choice: &ToolChoice, body: &mut Body<'_>) -> Result<(), Failure> {
+    match choice {
+        ToolChoice::Required | ToolChoice::Named(_) if tools.is_empty() => {
+            return Err(unsupported("tool_choice", "a tool must be called and none is offered"));
+        }
+        ToolChoice::Required | ToolChoice::Named(_) => {
+            return Err(unsupported("tool_choice", "this dialect cannot be told that a tool must be called"));
+        }
+        ToolChoice::None if !tools.is_empty() => {
+            // What the model does not see it cannot call.
+            body.adapted.add("tools_not_sent");
+            return Ok(());
+        }
+        ToolChoice::Auto | ToolChoice::None => {}
+    }
+    if tools.is_empty() {
+        return Ok(());
+    }
+    if !quirks.tools {
+        return Err(unsupported("tools", "this backend does not offer tools to its model"));
+    }
+    body.key("tools").open(b'[');
+    for tool in tools {
+        let schema = tool.input_schema_json.trim();
+        if !schema.is_empty() && !reader::is_json(schema) {
+            let message = format!("the input schema of the tool `{}` is not JSON", tool.name);
+            return Err(unsupported("tools.input_schema_json", message));
+        }
+        let mut mended = false;
+        body.out.object(|out| {
+            out.key("type").text("function");
+            out.key("function").object(|out| {
+                out.key("name").text(&tool.name);
+                if !tool.description.is_empty() {
+                    out.key("description").text(&tool.description);
+                }
+                // The server cannot do without a schema.
+                let schema = if schema.is_empty() { r#"{"type":"object","properties":{}}"# } else { schema };
+                mended = out.key("parameters").json(schema);
+            });
+        });
+        if mended {
+            body.adapted.add("replaced_invalid_unicode");
+        }
+    }
+    body.out.close(b']');
+    Ok(())
+}
+
+fn format(quirks: &Quirks, contract: &Contract, body: &mut Body<'_>) -> Result<(), Failure> {
+    match (contract, quirks.structured_output) {
+        (Contract::Text, _) => {}
+        (Contract::Json | Contract::JsonSchema { .. }, StructuredOutput::None) => body.adapted.add("contract_not_sent"),
+        (Contract::Json, _) => body.key("format").text("json"),
+        (Contract::JsonSchema { .. }, StructuredOutput::Json) => {
+            body.adapted.add("schema_not_sent");
+            body.key("format").text("json");
+        }
+        (Contract::JsonSchema { schema_json, .. }, StructuredOutput::JsonSchema) => {
+            if !reader::is_json(schema_json) {
+                return Err(unsupported("contract.schema_json", "the schema of the contract is not JSON"));
+            }
+            if body.key("format").json(schema_json) {
+                body.adapted.add("replaced_invalid_unicode");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
