@@ -39,9 +39,11 @@ type Prompt struct {
 	// Output only. The names of the tools that it offers.
 	ToolNames []string `protobuf:"bytes,6,rep,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
 	// Output only. The template text; only from Inspect.
-	Template      string `protobuf:"bytes,7,opt,name=template,proto3" json:"template,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Template string `protobuf:"bytes,7,opt,name=template,proto3" json:"template,omitempty"`
+	// Output only. How often an answer without its form is asked for again, where the prompt says so.
+	RepairAttempts *uint32 `protobuf:"varint,8,opt,name=repair_attempts,json=repairAttempts,proto3,oneof" json:"repair_attempts,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Prompt) Reset() {
@@ -121,6 +123,13 @@ func (x *Prompt) GetTemplate() string {
 		return x.Template
 	}
 	return ""
+}
+
+func (x *Prompt) GetRepairAttempts() uint32 {
+	if x != nil && x.RepairAttempts != nil {
+		return *x.RepairAttempts
+	}
+	return 0
 }
 
 // A variable of a prompt.
@@ -208,9 +217,11 @@ type Profile struct {
 	// Output only. Its parameters.
 	Parameters *Parameters `protobuf:"bytes,4,opt,name=parameters,proto3" json:"parameters,omitempty"`
 	// Output only. It is used when nothing else names one.
-	IsDefault     bool `protobuf:"varint,5,opt,name=is_default,json=isDefault,proto3" json:"is_default,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	IsDefault bool `protobuf:"varint,5,opt,name=is_default,json=isDefault,proto3" json:"is_default,omitempty"`
+	// Output only. How often an answer without its form is asked for again, where the profile says so.
+	RepairAttempts *uint32 `protobuf:"varint,6,opt,name=repair_attempts,json=repairAttempts,proto3,oneof" json:"repair_attempts,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Profile) Reset() {
@@ -276,6 +287,13 @@ func (x *Profile) GetIsDefault() bool {
 		return x.IsDefault
 	}
 	return false
+}
+
+func (x *Profile) GetRepairAttempts() uint32 {
+	if x != nil && x.RepairAttempts != nil {
+		return *x.RepairAttempts
+	}
+	return 0
 }
 
 // A provider endpoint with a capacity.
@@ -404,9 +422,11 @@ type ConfiguredContract struct {
 	// Output only. What it is for.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
 	// Output only. Its schema; only from Inspect.
-	SchemaJson    string `protobuf:"bytes,3,opt,name=schema_json,json=schemaJson,proto3" json:"schema_json,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SchemaJson string `protobuf:"bytes,3,opt,name=schema_json,json=schemaJson,proto3" json:"schema_json,omitempty"`
+	// Output only. How often an answer without this form is asked for again, where the contract says so.
+	RepairAttempts *uint32 `protobuf:"varint,4,opt,name=repair_attempts,json=repairAttempts,proto3,oneof" json:"repair_attempts,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ConfiguredContract) Reset() {
@@ -460,11 +480,18 @@ func (x *ConfiguredContract) GetSchemaJson() string {
 	return ""
 }
 
+func (x *ConfiguredContract) GetRepairAttempts() uint32 {
+	if x != nil && x.RepairAttempts != nil {
+		return *x.RepairAttempts
+	}
+	return 0
+}
+
 var File_antiphon_v1_catalog_proto protoreflect.FileDescriptor
 
 const file_antiphon_v1_catalog_proto_rawDesc = "" +
 	"\n" +
-	"\x19antiphon/v1/catalog.proto\x12\vantiphon.v1\x1a\x1bantiphon/v1/execution.proto\"\xfd\x01\n" +
+	"\x19antiphon/v1/catalog.proto\x12\vantiphon.v1\x1a\x1bantiphon/v1/execution.proto\"\xbf\x02\n" +
 	"\x06Prompt\x12\x1b\n" +
 	"\tprompt_id\x18\x01 \x01(\tR\bpromptId\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x129\n" +
@@ -475,12 +502,14 @@ const file_antiphon_v1_catalog_proto_rawDesc = "" +
 	"contractId\x12\x1d\n" +
 	"\n" +
 	"tool_names\x18\x06 \x03(\tR\ttoolNames\x12\x1a\n" +
-	"\btemplate\x18\a \x01(\tR\btemplate\"\x85\x01\n" +
+	"\btemplate\x18\a \x01(\tR\btemplate\x12,\n" +
+	"\x0frepair_attempts\x18\b \x01(\rH\x00R\x0erepairAttempts\x88\x01\x01B\x12\n" +
+	"\x10_repair_attempts\"\x85\x01\n" +
 	"\x0ePromptVariable\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x1a\n" +
 	"\brequired\x18\x03 \x01(\bR\brequired\x12!\n" +
-	"\fdefault_json\x18\x04 \x01(\tR\vdefaultJson\"\xb5\x01\n" +
+	"\fdefault_json\x18\x04 \x01(\tR\vdefaultJson\"\xf7\x01\n" +
 	"\aProfile\x12\x1d\n" +
 	"\n" +
 	"profile_id\x18\x01 \x01(\tR\tprofileId\x12\x1d\n" +
@@ -491,7 +520,9 @@ const file_antiphon_v1_catalog_proto_rawDesc = "" +
 	"parameters\x18\x04 \x01(\v2\x17.antiphon.v1.ParametersR\n" +
 	"parameters\x12\x1d\n" +
 	"\n" +
-	"is_default\x18\x05 \x01(\bR\tisDefault\"\x8e\x02\n" +
+	"is_default\x18\x05 \x01(\bR\tisDefault\x12,\n" +
+	"\x0frepair_attempts\x18\x06 \x01(\rH\x00R\x0erepairAttempts\x88\x01\x01B\x12\n" +
+	"\x10_repair_attempts\"\x8e\x02\n" +
 	"\aBackend\x12\x1d\n" +
 	"\n" +
 	"backend_id\x18\x01 \x01(\tR\tbackendId\x12\x12\n" +
@@ -503,13 +534,15 @@ const file_antiphon_v1_catalog_proto_rawDesc = "" +
 	"\x0ehas_credential\x18\x06 \x01(\bR\rhasCredential\x12\x15\n" +
 	"\x06in_use\x18\a \x01(\rR\x05inUse\x12\x16\n" +
 	"\x06queued\x18\b \x01(\rR\x06queued\x12\"\n" +
-	"\fcapabilities\x18\t \x03(\tR\fcapabilities\"x\n" +
+	"\fcapabilities\x18\t \x03(\tR\fcapabilities\"\xba\x01\n" +
 	"\x12ConfiguredContract\x12\x1f\n" +
 	"\vcontract_id\x18\x01 \x01(\tR\n" +
 	"contractId\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x1f\n" +
 	"\vschema_json\x18\x03 \x01(\tR\n" +
-	"schemaJsonB\x90\x01\n" +
+	"schemaJson\x12,\n" +
+	"\x0frepair_attempts\x18\x04 \x01(\rH\x00R\x0erepairAttempts\x88\x01\x01B\x12\n" +
+	"\x10_repair_attemptsB\x90\x01\n" +
 	"\x0fcom.antiphon.v1B\fCatalogProtoP\x01Z\"antiphon/gen/antiphonv1;antiphonv1\xa2\x02\x03AXX\xaa\x02\vAntiphon.V1\xca\x02\vAntiphon\\V1\xe2\x02\x17Antiphon\\V1\\GPBMetadata\xea\x02\fAntiphon::V1b\x06proto3"
 
 var (
@@ -549,6 +582,9 @@ func file_antiphon_v1_catalog_proto_init() {
 		return
 	}
 	file_antiphon_v1_execution_proto_init()
+	file_antiphon_v1_catalog_proto_msgTypes[0].OneofWrappers = []any{}
+	file_antiphon_v1_catalog_proto_msgTypes[2].OneofWrappers = []any{}
+	file_antiphon_v1_catalog_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

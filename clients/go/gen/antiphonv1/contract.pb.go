@@ -377,20 +377,71 @@ func (x *NamedContract) GetContractId() string {
 	return ""
 }
 
+// How an answer that misses its form is corrected. The model is asked again, with its answer and what is wrong with it after the same
+// messages; that is in no history. Answers that call tools, were cut at the limit of tokens or were refused are not asked for again.
+type Repair struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. How often at most, 0 for never; up to the server's `max_repair_attempts`. When all are used up, the last answer is the
+	// result, with what is wrong in its validation; so too when a correction does not fit the model. An operational error in one ends the
+	// run as any other does.
+	Attempts      uint32 `protobuf:"varint,1,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Repair) Reset() {
+	*x = Repair{}
+	mi := &file_antiphon_v1_contract_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Repair) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Repair) ProtoMessage() {}
+
+func (x *Repair) ProtoReflect() protoreflect.Message {
+	mi := &file_antiphon_v1_contract_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Repair.ProtoReflect.Descriptor instead.
+func (*Repair) Descriptor() ([]byte, []int) {
+	return file_antiphon_v1_contract_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Repair) GetAttempts() uint32 {
+	if x != nil {
+		return x.Attempts
+	}
+	return 0
+}
+
 // Whether an answer had its form. Says nothing about its worth.
 type Validation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Output only. What was found.
 	Status ValidationStatus `protobuf:"varint,1,opt,name=status,proto3,enum=antiphon.v1.ValidationStatus" json:"status,omitempty"`
 	// Output only. What was wrong; at most 32.
-	Violations    []*Violation `protobuf:"bytes,2,rep,name=violations,proto3" json:"violations,omitempty"`
+	Violations []*Violation `protobuf:"bytes,2,rep,name=violations,proto3" json:"violations,omitempty"`
+	// Output only. The JSON value that was found valid: the answer's text, or the one block of JSON in fences in it. Empty otherwise.
+	ValueJson     string `protobuf:"bytes,3,opt,name=value_json,json=valueJson,proto3" json:"value_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Validation) Reset() {
 	*x = Validation{}
-	mi := &file_antiphon_v1_contract_proto_msgTypes[5]
+	mi := &file_antiphon_v1_contract_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -402,7 +453,7 @@ func (x *Validation) String() string {
 func (*Validation) ProtoMessage() {}
 
 func (x *Validation) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_contract_proto_msgTypes[5]
+	mi := &file_antiphon_v1_contract_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -415,7 +466,7 @@ func (x *Validation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Validation.ProtoReflect.Descriptor instead.
 func (*Validation) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_contract_proto_rawDescGZIP(), []int{5}
+	return file_antiphon_v1_contract_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Validation) GetStatus() ValidationStatus {
@@ -430,6 +481,13 @@ func (x *Validation) GetViolations() []*Violation {
 		return x.Violations
 	}
 	return nil
+}
+
+func (x *Validation) GetValueJson() string {
+	if x != nil {
+		return x.ValueJson
+	}
+	return ""
 }
 
 // One thing that was wrong with an answer.
@@ -447,7 +505,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_antiphon_v1_contract_proto_msgTypes[6]
+	mi := &file_antiphon_v1_contract_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -459,7 +517,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_contract_proto_msgTypes[6]
+	mi := &file_antiphon_v1_contract_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -472,7 +530,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_contract_proto_rawDescGZIP(), []int{6}
+	return file_antiphon_v1_contract_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Violation) GetInstancePath() string {
@@ -516,13 +574,17 @@ const file_antiphon_v1_contract_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"0\n" +
 	"\rNamedContract\x12\x1f\n" +
 	"\vcontract_id\x18\x01 \x01(\tR\n" +
-	"contractId\"{\n" +
+	"contractId\"$\n" +
+	"\x06Repair\x12\x1a\n" +
+	"\battempts\x18\x01 \x01(\rR\battempts\"\x9a\x01\n" +
 	"\n" +
 	"Validation\x125\n" +
 	"\x06status\x18\x01 \x01(\x0e2\x1d.antiphon.v1.ValidationStatusR\x06status\x126\n" +
 	"\n" +
 	"violations\x18\x02 \x03(\v2\x16.antiphon.v1.ViolationR\n" +
-	"violations\"k\n" +
+	"violations\x12\x1d\n" +
+	"\n" +
+	"value_json\x18\x03 \x01(\tR\tvalueJson\"k\n" +
 	"\tViolation\x12#\n" +
 	"\rinstance_path\x18\x01 \x01(\tR\finstancePath\x12\x1f\n" +
 	"\vschema_path\x18\x02 \x01(\tR\n" +
@@ -548,7 +610,7 @@ func file_antiphon_v1_contract_proto_rawDescGZIP() []byte {
 }
 
 var file_antiphon_v1_contract_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_antiphon_v1_contract_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_antiphon_v1_contract_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_antiphon_v1_contract_proto_goTypes = []any{
 	(ValidationStatus)(0),      // 0: antiphon.v1.ValidationStatus
 	(*Contract)(nil),           // 1: antiphon.v1.Contract
@@ -556,8 +618,9 @@ var file_antiphon_v1_contract_proto_goTypes = []any{
 	(*JsonContract)(nil),       // 3: antiphon.v1.JsonContract
 	(*JsonSchemaContract)(nil), // 4: antiphon.v1.JsonSchemaContract
 	(*NamedContract)(nil),      // 5: antiphon.v1.NamedContract
-	(*Validation)(nil),         // 6: antiphon.v1.Validation
-	(*Violation)(nil),          // 7: antiphon.v1.Violation
+	(*Repair)(nil),             // 6: antiphon.v1.Repair
+	(*Validation)(nil),         // 7: antiphon.v1.Validation
+	(*Violation)(nil),          // 8: antiphon.v1.Violation
 }
 var file_antiphon_v1_contract_proto_depIdxs = []int32{
 	2, // 0: antiphon.v1.Contract.text:type_name -> antiphon.v1.TextContract
@@ -565,7 +628,7 @@ var file_antiphon_v1_contract_proto_depIdxs = []int32{
 	4, // 2: antiphon.v1.Contract.json_schema:type_name -> antiphon.v1.JsonSchemaContract
 	5, // 3: antiphon.v1.Contract.named:type_name -> antiphon.v1.NamedContract
 	0, // 4: antiphon.v1.Validation.status:type_name -> antiphon.v1.ValidationStatus
-	7, // 5: antiphon.v1.Validation.violations:type_name -> antiphon.v1.Violation
+	8, // 5: antiphon.v1.Validation.violations:type_name -> antiphon.v1.Violation
 	6, // [6:6] is the sub-list for method output_type
 	6, // [6:6] is the sub-list for method input_type
 	6, // [6:6] is the sub-list for extension type_name
@@ -590,7 +653,7 @@ func file_antiphon_v1_contract_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_antiphon_v1_contract_proto_rawDesc), len(file_antiphon_v1_contract_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

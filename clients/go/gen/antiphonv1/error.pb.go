@@ -112,13 +112,16 @@ const (
 	ErrorReason_ERROR_REASON_PROVIDER_REFUSED_REQUEST ErrorReason = 39
 	// RESOURCE_EXHAUSTED, with RetryInfo where the provider gave a delay: the provider's rate limit. Metadata: `backend_id`, `provider_status`, `provider_code`.
 	ErrorReason_ERROR_REASON_PROVIDER_RATE_LIMITED ErrorReason = 40
-	// UNAVAILABLE: the provider failed or could not be reached. Metadata: `backend_id`, `provider_status` where there was one.
+	// UNAVAILABLE: the provider failed or could not be reached. Metadata: `backend_id`, `provider_status` where there was one, `circuit` (`open`,
+	// with RetryInfo) where the backend is left alone after failures, `fallbacks` (as of every error that asks for one) where the profile has some:
+	// each that did not stand in, and why.
 	ErrorReason_ERROR_REASON_PROVIDER_UNAVAILABLE ErrorReason = 41
 	// UNAVAILABLE: the provider's answer could not be understood or was not whole. Metadata: `backend_id`, `what`.
 	ErrorReason_ERROR_REASON_PROVIDER_BAD_ANSWER ErrorReason = 42
 	// DEADLINE_EXCEEDED: the provider was silent for too long. Metadata: `backend_id`, `timeout`, which is connect, first_byte, idle or total.
 	ErrorReason_ERROR_REASON_PROVIDER_TIMEOUT ErrorReason = 43
-	// FAILED_PRECONDITION: the history does not fit the model. Metadata: `backend_id`, and the counts that the provider gave.
+	// FAILED_PRECONDITION: the history does not fit the model. Metadata: `backend_id`, `messages` and `request_bytes` that were sent, and
+	// `provider_max_tokens` and `provider_tokens` where the provider said them. A `history_view` sends less.
 	ErrorReason_ERROR_REASON_CONTEXT_OVERFLOW ErrorReason = 44
 	// DEADLINE_EXCEEDED: the caller's deadline passed first. Metadata: `run_id` where one was claimed.
 	ErrorReason_ERROR_REASON_DEADLINE ErrorReason = 45

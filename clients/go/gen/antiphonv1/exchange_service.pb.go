@@ -174,7 +174,7 @@ type RunRequest_Request struct {
 }
 
 type RunRequest_Prepared struct {
-	// A prepared one. Not implemented yet: refused.
+	// A prepared one: sent exactly as it was shown.
 	Prepared *PreparedExecution `protobuf:"bytes,2,opt,name=prepared,proto3,oneof"`
 }
 
@@ -182,12 +182,12 @@ func (*RunRequest_Request) isRunRequest_Execution() {}
 
 func (*RunRequest_Prepared) isRunRequest_Execution() {}
 
-// An execution that was prepared.
+// An execution that was prepared. The claim of its run uses it up: the same run id gets the same answer, another one PREPARED_USED.
 type PreparedExecution struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. Its id.
 	PreparedId string `protobuf:"bytes,1,opt,name=prepared_id,json=preparedId,proto3" json:"prepared_id,omitempty"`
-	// Optional. Names the run; ours when absent.
+	// Optional. Names the run; when absent as it was prepared, else ours.
 	RunId         string `protobuf:"bytes,2,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -383,7 +383,7 @@ type CaptureRequest struct {
 	//	*CaptureRequest_Request
 	//	*CaptureRequest_Prepared
 	Execution isCaptureRequest_Execution `protobuf_oneof:"execution"`
-	// Optional. A thread to put it on.
+	// Optional. A thread to put it on; absent for a prepared one, which has its place.
 	//
 	// Types that are valid to be assigned to Thread:
 	//
@@ -484,7 +484,7 @@ type CaptureRequest_Request struct {
 }
 
 type CaptureRequest_Prepared struct {
-	// A prepared one. Not implemented yet: refused.
+	// A prepared one, whose execution is captured: sent exactly as it was shown.
 	Prepared *PreparedExecution `protobuf:"bytes,2,opt,name=prepared,proto3,oneof"`
 }
 
@@ -1687,10 +1687,11 @@ func (*StreamContinueResponse_Progress) isStreamContinueResponse_Event() {}
 
 func (*StreamContinueResponse_Completed) isStreamContinueResponse_Event() {}
 
-// What to resolve and render.
+// What to resolve and render. Messages, settings, the backend's configuration and the head of a thread are remembered as they are now; a
+// credential is not.
 type PrepareRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. The request.
+	// Required. The request; without `retry`.
 	Request *ExecutionRequest `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
 	// Optional. Where from; a root when absent.
 	//
@@ -1701,7 +1702,8 @@ type PrepareRequest struct {
 	From isPrepareRequest_From `protobuf_oneof:"from"`
 	// Optional. Whether its execution is captured.
 	Capture bool `protobuf:"varint,4,opt,name=capture,proto3" json:"capture,omitempty"`
-	// Optional. Until when it can be executed; an hour from now when absent.
+	// Optional. Until when it can be executed; as the server is configured when absent, which is an hour by default. What expired is removed
+	// by later calls of Prepare.
 	ExpireTime    *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1949,7 +1951,7 @@ type isExplainRequest_Subject interface {
 }
 
 type ExplainRequest_Capture struct {
-	// What a Capture would send.
+	// What a Capture would send, or what was prepared.
 	Capture *CaptureRequest `protobuf:"bytes,1,opt,name=capture,proto3,oneof"`
 }
 
@@ -1973,7 +1975,9 @@ func (*ExplainRequest_Exchange) isExplainRequest_Subject() {}
 type ExplainResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Output only. The explanation.
-	Explanation   *Explanation `protobuf:"bytes,1,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	Explanation *Explanation `protobuf:"bytes,1,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// Output only. For an exchange: what its first call sent.
+	Sent          *SentBody `protobuf:"bytes,2,opt,name=sent,proto3" json:"sent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2015,28 +2019,111 @@ func (x *ExplainResponse) GetExplanation() *Explanation {
 	return nil
 }
 
-// A request as a provider gets it.
+func (x *ExplainResponse) GetSent() *SentBody {
+	if x != nil {
+		return x.Sent
+	}
+	return nil
+}
+
+// The body that went out, against the one that is derived now from what is stored. Repairs are not derived, since what they say is kept
+// nowhere.
+type SentBody struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Output only. BLAKE3 of the body, in hexadecimal; empty when this server sent none.
+	BodyBlake3 string `protobuf:"bytes,1,opt,name=body_blake3,json=bodyBlake3,proto3" json:"body_blake3,omitempty"`
+	// Output only. Its length in bytes.
+	BodyBytes uint64 `protobuf:"varint,2,opt,name=body_bytes,json=bodyBytes,proto3" json:"body_bytes,omitempty"`
+	// Output only. The body of the explanation is this one.
+	Matches bool `protobuf:"varint,3,opt,name=matches,proto3" json:"matches,omitempty"`
+	// Output only. Why it is another one, or none; empty when it is the same.
+	Difference    string `protobuf:"bytes,4,opt,name=difference,proto3" json:"difference,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SentBody) Reset() {
+	*x = SentBody{}
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SentBody) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SentBody) ProtoMessage() {}
+
+func (x *SentBody) ProtoReflect() protoreflect.Message {
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SentBody.ProtoReflect.Descriptor instead.
+func (*SentBody) Descriptor() ([]byte, []int) {
+	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *SentBody) GetBodyBlake3() string {
+	if x != nil {
+		return x.BodyBlake3
+	}
+	return ""
+}
+
+func (x *SentBody) GetBodyBytes() uint64 {
+	if x != nil {
+		return x.BodyBytes
+	}
+	return 0
+}
+
+func (x *SentBody) GetMatches() bool {
+	if x != nil {
+		return x.Matches
+	}
+	return false
+}
+
+func (x *SentBody) GetDifference() string {
+	if x != nil {
+		return x.Difference
+	}
+	return ""
+}
+
+// A request as a provider gets it. Nothing in it is a credential.
 type Explanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Output only. The logical messages.
+	// Output only. The logical messages that are sent, in order.
 	Messages []*Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// Output only. Each setting with its source.
 	EffectiveSettings []*EffectiveSetting `protobuf:"bytes,2,rep,name=effective_settings,json=effectiveSettings,proto3" json:"effective_settings,omitempty"`
 	// Output only. The tools.
 	Tools *ToolUse `protobuf:"bytes,3,opt,name=tools,proto3" json:"tools,omitempty"`
-	// Output only. The body as it goes out.
+	// Output only. The body as it goes out, of a call whose answer comes whole; empty where none can be told.
 	BodyJson string `protobuf:"bytes,4,opt,name=body_json,json=bodyJson,proto3" json:"body_json,omitempty"`
-	// Output only. BLAKE3 of the body, in hexadecimal.
+	// Output only. BLAKE3 of the body, in hexadecimal; empty without one.
 	BodyBlake3 string `protobuf:"bytes,5,opt,name=body_blake3,json=bodyBlake3,proto3" json:"body_blake3,omitempty"`
 	// Output only. What is adapted, and why.
-	Adaptations   []*Warning `protobuf:"bytes,6,rep,name=adaptations,proto3" json:"adaptations,omitempty"`
+	Adaptations []*Warning `protobuf:"bytes,6,rep,name=adaptations,proto3" json:"adaptations,omitempty"`
+	// Output only. What the caller should know, as the exchange has it.
+	Warnings      []*Warning `protobuf:"bytes,7,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Explanation) Reset() {
 	*x = Explanation{}
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[22]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2048,7 +2135,7 @@ func (x *Explanation) String() string {
 func (*Explanation) ProtoMessage() {}
 
 func (x *Explanation) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[22]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2061,7 +2148,7 @@ func (x *Explanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Explanation.ProtoReflect.Descriptor instead.
 func (*Explanation) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{22}
+	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Explanation) GetMessages() []*Message {
@@ -2106,6 +2193,13 @@ func (x *Explanation) GetAdaptations() []*Warning {
 	return nil
 }
 
+func (x *Explanation) GetWarnings() []*Warning {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
 // A durable branch.
 type ForkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2126,7 +2220,7 @@ type ForkRequest struct {
 
 func (x *ForkRequest) Reset() {
 	*x = ForkRequest{}
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[23]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2138,7 +2232,7 @@ func (x *ForkRequest) String() string {
 func (*ForkRequest) ProtoMessage() {}
 
 func (x *ForkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[23]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2151,7 +2245,7 @@ func (x *ForkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkRequest.ProtoReflect.Descriptor instead.
 func (*ForkRequest) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{23}
+	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ForkRequest) GetSource() isForkRequest_Source {
@@ -2229,7 +2323,7 @@ type ForkBranch struct {
 
 func (x *ForkBranch) Reset() {
 	*x = ForkBranch{}
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[24]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2241,7 +2335,7 @@ func (x *ForkBranch) String() string {
 func (*ForkBranch) ProtoMessage() {}
 
 func (x *ForkBranch) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[24]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2254,7 +2348,7 @@ func (x *ForkBranch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkBranch.ProtoReflect.Descriptor instead.
 func (*ForkBranch) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{24}
+	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ForkBranch) GetThread() *NewThread {
@@ -2320,7 +2414,7 @@ type ForkResponse struct {
 
 func (x *ForkResponse) Reset() {
 	*x = ForkResponse{}
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[25]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2332,7 +2426,7 @@ func (x *ForkResponse) String() string {
 func (*ForkResponse) ProtoMessage() {}
 
 func (x *ForkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[25]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2345,7 +2439,7 @@ func (x *ForkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkResponse.ProtoReflect.Descriptor instead.
 func (*ForkResponse) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{25}
+	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ForkResponse) GetResults() []*ForkResult {
@@ -2379,7 +2473,7 @@ type ForkResult struct {
 
 func (x *ForkResult) Reset() {
 	*x = ForkResult{}
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[26]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2391,7 +2485,7 @@ func (x *ForkResult) String() string {
 func (*ForkResult) ProtoMessage() {}
 
 func (x *ForkResult) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[26]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2404,7 +2498,7 @@ func (x *ForkResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkResult.ProtoReflect.Descriptor instead.
 func (*ForkResult) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{26}
+	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ForkResult) GetThread() *Thread {
@@ -2455,7 +2549,7 @@ type ProbeRequest struct {
 
 func (x *ProbeRequest) Reset() {
 	*x = ProbeRequest{}
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[27]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2467,7 +2561,7 @@ func (x *ProbeRequest) String() string {
 func (*ProbeRequest) ProtoMessage() {}
 
 func (x *ProbeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[27]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2480,7 +2574,7 @@ func (x *ProbeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeRequest.ProtoReflect.Descriptor instead.
 func (*ProbeRequest) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{27}
+	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ProbeRequest) GetFrom() isProbeRequest_From {
@@ -2571,7 +2665,7 @@ type ProbeResponse struct {
 
 func (x *ProbeResponse) Reset() {
 	*x = ProbeResponse{}
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[28]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2583,7 +2677,7 @@ func (x *ProbeResponse) String() string {
 func (*ProbeResponse) ProtoMessage() {}
 
 func (x *ProbeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[28]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2596,7 +2690,7 @@ func (x *ProbeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeResponse.ProtoReflect.Descriptor instead.
 func (*ProbeResponse) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{28}
+	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ProbeResponse) GetText() string {
@@ -2687,7 +2781,7 @@ type StreamProbeRequest struct {
 
 func (x *StreamProbeRequest) Reset() {
 	*x = StreamProbeRequest{}
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[29]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2699,7 +2793,7 @@ func (x *StreamProbeRequest) String() string {
 func (*StreamProbeRequest) ProtoMessage() {}
 
 func (x *StreamProbeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[29]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2712,7 +2806,7 @@ func (x *StreamProbeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamProbeRequest.ProtoReflect.Descriptor instead.
 func (*StreamProbeRequest) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{29}
+	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *StreamProbeRequest) GetProbe() *ProbeRequest {
@@ -2738,7 +2832,7 @@ type StreamProbeResponse struct {
 
 func (x *StreamProbeResponse) Reset() {
 	*x = StreamProbeResponse{}
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[30]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2750,7 +2844,7 @@ func (x *StreamProbeResponse) String() string {
 func (*StreamProbeResponse) ProtoMessage() {}
 
 func (x *StreamProbeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[30]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2763,7 +2857,7 @@ func (x *StreamProbeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamProbeResponse.ProtoReflect.Descriptor instead.
 func (*StreamProbeResponse) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{30}
+	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *StreamProbeResponse) GetEvent() isStreamProbeResponse_Event {
@@ -2826,7 +2920,7 @@ type InspectRequest struct {
 
 func (x *InspectRequest) Reset() {
 	*x = InspectRequest{}
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[31]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2838,7 +2932,7 @@ func (x *InspectRequest) String() string {
 func (*InspectRequest) ProtoMessage() {}
 
 func (x *InspectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[31]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2851,7 +2945,7 @@ func (x *InspectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectRequest.ProtoReflect.Descriptor instead.
 func (*InspectRequest) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{31}
+	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *InspectRequest) GetExchangeId() string {
@@ -2899,7 +2993,7 @@ type InspectResponse struct {
 
 func (x *InspectResponse) Reset() {
 	*x = InspectResponse{}
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[32]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2911,7 +3005,7 @@ func (x *InspectResponse) String() string {
 func (*InspectResponse) ProtoMessage() {}
 
 func (x *InspectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[32]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2924,7 +3018,7 @@ func (x *InspectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectResponse.ProtoReflect.Descriptor instead.
 func (*InspectResponse) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{32}
+	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *InspectResponse) GetExchange() *Exchange {
@@ -2972,7 +3066,7 @@ type PathStep struct {
 
 func (x *PathStep) Reset() {
 	*x = PathStep{}
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[33]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2984,7 +3078,7 @@ func (x *PathStep) String() string {
 func (*PathStep) ProtoMessage() {}
 
 func (x *PathStep) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[33]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2997,7 +3091,7 @@ func (x *PathStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathStep.ProtoReflect.Descriptor instead.
 func (*PathStep) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{33}
+	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PathStep) GetExchangeId() string {
@@ -3041,7 +3135,7 @@ type StreamInspectRequest struct {
 
 func (x *StreamInspectRequest) Reset() {
 	*x = StreamInspectRequest{}
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[34]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3053,7 +3147,7 @@ func (x *StreamInspectRequest) String() string {
 func (*StreamInspectRequest) ProtoMessage() {}
 
 func (x *StreamInspectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[34]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3066,7 +3160,7 @@ func (x *StreamInspectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamInspectRequest.ProtoReflect.Descriptor instead.
 func (*StreamInspectRequest) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{34}
+	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *StreamInspectRequest) GetExchangeId() string {
@@ -3094,7 +3188,7 @@ type StreamInspectResponse struct {
 
 func (x *StreamInspectResponse) Reset() {
 	*x = StreamInspectResponse{}
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[35]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3106,7 +3200,7 @@ func (x *StreamInspectResponse) String() string {
 func (*StreamInspectResponse) ProtoMessage() {}
 
 func (x *StreamInspectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[35]
+	mi := &file_antiphon_v1_exchange_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3119,7 +3213,7 @@ func (x *StreamInspectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamInspectResponse.ProtoReflect.Descriptor instead.
 func (*StreamInspectResponse) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{35}
+	return file_antiphon_v1_exchange_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *StreamInspectResponse) GetPage() *InspectResponse {
@@ -3269,9 +3363,19 @@ const file_antiphon_v1_exchange_service_proto_rawDesc = "" +
 	"\acapture\x18\x01 \x01(\v2\x1b.antiphon.v1.CaptureRequestH\x00R\acapture\x122\n" +
 	"\x04turn\x18\x02 \x01(\v2\x1c.antiphon.v1.ContinueRequestH\x00R\x04turn\x128\n" +
 	"\bexchange\x18\x03 \x01(\v2\x1a.antiphon.v1.ExchangePointH\x00R\bexchangeB\t\n" +
-	"\asubject\"M\n" +
+	"\asubject\"x\n" +
 	"\x0fExplainResponse\x12:\n" +
-	"\vexplanation\x18\x01 \x01(\v2\x18.antiphon.v1.ExplanationR\vexplanation\"\xaf\x02\n" +
+	"\vexplanation\x18\x01 \x01(\v2\x18.antiphon.v1.ExplanationR\vexplanation\x12)\n" +
+	"\x04sent\x18\x02 \x01(\v2\x15.antiphon.v1.SentBodyR\x04sent\"\x84\x01\n" +
+	"\bSentBody\x12\x1f\n" +
+	"\vbody_blake3\x18\x01 \x01(\tR\n" +
+	"bodyBlake3\x12\x1d\n" +
+	"\n" +
+	"body_bytes\x18\x02 \x01(\x04R\tbodyBytes\x12\x18\n" +
+	"\amatches\x18\x03 \x01(\bR\amatches\x12\x1e\n" +
+	"\n" +
+	"difference\x18\x04 \x01(\tR\n" +
+	"difference\"\xe1\x02\n" +
 	"\vExplanation\x120\n" +
 	"\bmessages\x18\x01 \x03(\v2\x14.antiphon.v1.MessageR\bmessages\x12L\n" +
 	"\x12effective_settings\x18\x02 \x03(\v2\x1d.antiphon.v1.EffectiveSettingR\x11effectiveSettings\x12*\n" +
@@ -3279,7 +3383,8 @@ const file_antiphon_v1_exchange_service_proto_rawDesc = "" +
 	"\tbody_json\x18\x04 \x01(\tR\bbodyJson\x12\x1f\n" +
 	"\vbody_blake3\x18\x05 \x01(\tR\n" +
 	"bodyBlake3\x126\n" +
-	"\vadaptations\x18\x06 \x03(\v2\x14.antiphon.v1.WarningR\vadaptations\"\xdd\x01\n" +
+	"\vadaptations\x18\x06 \x03(\v2\x14.antiphon.v1.WarningR\vadaptations\x120\n" +
+	"\bwarnings\x18\a \x03(\v2\x14.antiphon.v1.WarningR\bwarnings\"\xdd\x01\n" +
 	"\vForkRequest\x128\n" +
 	"\bexchange\x18\x01 \x01(\v2\x1a.antiphon.v1.ExchangePointH\x00R\bexchange\x126\n" +
 	"\x06thread\x18\x02 \x01(\v2\x1c.antiphon.v1.ThreadTurnPointH\x00R\x06thread\x12\x1d\n" +
@@ -3389,7 +3494,7 @@ func file_antiphon_v1_exchange_service_proto_rawDescGZIP() []byte {
 }
 
 var file_antiphon_v1_exchange_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_antiphon_v1_exchange_service_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_antiphon_v1_exchange_service_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_antiphon_v1_exchange_service_proto_goTypes = []any{
 	(HistoryScope)(0),              // 0: antiphon.v1.HistoryScope
 	(*RunRequest)(nil),             // 1: antiphon.v1.RunRequest
@@ -3414,171 +3519,174 @@ var file_antiphon_v1_exchange_service_proto_goTypes = []any{
 	(*PrepareResponse)(nil),        // 20: antiphon.v1.PrepareResponse
 	(*ExplainRequest)(nil),         // 21: antiphon.v1.ExplainRequest
 	(*ExplainResponse)(nil),        // 22: antiphon.v1.ExplainResponse
-	(*Explanation)(nil),            // 23: antiphon.v1.Explanation
-	(*ForkRequest)(nil),            // 24: antiphon.v1.ForkRequest
-	(*ForkBranch)(nil),             // 25: antiphon.v1.ForkBranch
-	(*ForkResponse)(nil),           // 26: antiphon.v1.ForkResponse
-	(*ForkResult)(nil),             // 27: antiphon.v1.ForkResult
-	(*ProbeRequest)(nil),           // 28: antiphon.v1.ProbeRequest
-	(*ProbeResponse)(nil),          // 29: antiphon.v1.ProbeResponse
-	(*StreamProbeRequest)(nil),     // 30: antiphon.v1.StreamProbeRequest
-	(*StreamProbeResponse)(nil),    // 31: antiphon.v1.StreamProbeResponse
-	(*InspectRequest)(nil),         // 32: antiphon.v1.InspectRequest
-	(*InspectResponse)(nil),        // 33: antiphon.v1.InspectResponse
-	(*PathStep)(nil),               // 34: antiphon.v1.PathStep
-	(*StreamInspectRequest)(nil),   // 35: antiphon.v1.StreamInspectRequest
-	(*StreamInspectResponse)(nil),  // 36: antiphon.v1.StreamInspectResponse
-	nil,                            // 37: antiphon.v1.RecordRequest.LabelsEntry
-	(*ExecutionRequest)(nil),       // 38: antiphon.v1.ExecutionRequest
-	(*Run)(nil),                    // 39: antiphon.v1.Run
-	(*Message)(nil),                // 40: antiphon.v1.Message
-	(StopReason)(0),                // 41: antiphon.v1.StopReason
-	(*Validation)(nil),             // 42: antiphon.v1.Validation
-	(*EffectiveSetting)(nil),       // 43: antiphon.v1.EffectiveSetting
-	(*Warning)(nil),                // 44: antiphon.v1.Warning
-	(*Exchange)(nil),               // 45: antiphon.v1.Exchange
-	(*ThreadPoint)(nil),            // 46: antiphon.v1.ThreadPoint
-	(*NewThread)(nil),              // 47: antiphon.v1.NewThread
-	(*Thread)(nil),                 // 48: antiphon.v1.Thread
-	(*Progress)(nil),               // 49: antiphon.v1.Progress
-	(*ExchangePoint)(nil),          // 50: antiphon.v1.ExchangePoint
-	(*Usage)(nil),                  // 51: antiphon.v1.Usage
-	(*ToolList)(nil),               // 52: antiphon.v1.ToolList
-	(*ToolResults)(nil),            // 53: antiphon.v1.ToolResults
-	(*timestamppb.Timestamp)(nil),  // 54: google.protobuf.Timestamp
-	(*ToolUse)(nil),                // 55: antiphon.v1.ToolUse
-	(*ThreadTurnPoint)(nil),        // 56: antiphon.v1.ThreadTurnPoint
-	(*ErrorStatus)(nil),            // 57: antiphon.v1.ErrorStatus
-	(*Observation)(nil),            // 58: antiphon.v1.Observation
-	(*CoordinateRequest)(nil),      // 59: antiphon.v1.CoordinateRequest
-	(*CoordinateResponse)(nil),     // 60: antiphon.v1.CoordinateResponse
+	(*SentBody)(nil),               // 23: antiphon.v1.SentBody
+	(*Explanation)(nil),            // 24: antiphon.v1.Explanation
+	(*ForkRequest)(nil),            // 25: antiphon.v1.ForkRequest
+	(*ForkBranch)(nil),             // 26: antiphon.v1.ForkBranch
+	(*ForkResponse)(nil),           // 27: antiphon.v1.ForkResponse
+	(*ForkResult)(nil),             // 28: antiphon.v1.ForkResult
+	(*ProbeRequest)(nil),           // 29: antiphon.v1.ProbeRequest
+	(*ProbeResponse)(nil),          // 30: antiphon.v1.ProbeResponse
+	(*StreamProbeRequest)(nil),     // 31: antiphon.v1.StreamProbeRequest
+	(*StreamProbeResponse)(nil),    // 32: antiphon.v1.StreamProbeResponse
+	(*InspectRequest)(nil),         // 33: antiphon.v1.InspectRequest
+	(*InspectResponse)(nil),        // 34: antiphon.v1.InspectResponse
+	(*PathStep)(nil),               // 35: antiphon.v1.PathStep
+	(*StreamInspectRequest)(nil),   // 36: antiphon.v1.StreamInspectRequest
+	(*StreamInspectResponse)(nil),  // 37: antiphon.v1.StreamInspectResponse
+	nil,                            // 38: antiphon.v1.RecordRequest.LabelsEntry
+	(*ExecutionRequest)(nil),       // 39: antiphon.v1.ExecutionRequest
+	(*Run)(nil),                    // 40: antiphon.v1.Run
+	(*Message)(nil),                // 41: antiphon.v1.Message
+	(StopReason)(0),                // 42: antiphon.v1.StopReason
+	(*Validation)(nil),             // 43: antiphon.v1.Validation
+	(*EffectiveSetting)(nil),       // 44: antiphon.v1.EffectiveSetting
+	(*Warning)(nil),                // 45: antiphon.v1.Warning
+	(*Exchange)(nil),               // 46: antiphon.v1.Exchange
+	(*ThreadPoint)(nil),            // 47: antiphon.v1.ThreadPoint
+	(*NewThread)(nil),              // 48: antiphon.v1.NewThread
+	(*Thread)(nil),                 // 49: antiphon.v1.Thread
+	(*Progress)(nil),               // 50: antiphon.v1.Progress
+	(*ExchangePoint)(nil),          // 51: antiphon.v1.ExchangePoint
+	(*Usage)(nil),                  // 52: antiphon.v1.Usage
+	(*ToolList)(nil),               // 53: antiphon.v1.ToolList
+	(*ToolResults)(nil),            // 54: antiphon.v1.ToolResults
+	(*timestamppb.Timestamp)(nil),  // 55: google.protobuf.Timestamp
+	(*ToolUse)(nil),                // 56: antiphon.v1.ToolUse
+	(*ThreadTurnPoint)(nil),        // 57: antiphon.v1.ThreadTurnPoint
+	(*ErrorStatus)(nil),            // 58: antiphon.v1.ErrorStatus
+	(*Observation)(nil),            // 59: antiphon.v1.Observation
+	(*CoordinateRequest)(nil),      // 60: antiphon.v1.CoordinateRequest
+	(*CoordinateResponse)(nil),     // 61: antiphon.v1.CoordinateResponse
 }
 var file_antiphon_v1_exchange_service_proto_depIdxs = []int32{
-	38,  // 0: antiphon.v1.RunRequest.request:type_name -> antiphon.v1.ExecutionRequest
+	39,  // 0: antiphon.v1.RunRequest.request:type_name -> antiphon.v1.ExecutionRequest
 	2,   // 1: antiphon.v1.RunRequest.prepared:type_name -> antiphon.v1.PreparedExecution
-	39,  // 2: antiphon.v1.RunResponse.run:type_name -> antiphon.v1.Run
-	40,  // 3: antiphon.v1.RunResponse.assistant:type_name -> antiphon.v1.Message
-	41,  // 4: antiphon.v1.RunResponse.stop_reason:type_name -> antiphon.v1.StopReason
-	42,  // 5: antiphon.v1.RunResponse.validation:type_name -> antiphon.v1.Validation
-	43,  // 6: antiphon.v1.RunResponse.effective_settings:type_name -> antiphon.v1.EffectiveSetting
-	44,  // 7: antiphon.v1.RunResponse.warnings:type_name -> antiphon.v1.Warning
-	40,  // 8: antiphon.v1.RunResponse.rendered_messages:type_name -> antiphon.v1.Message
-	45,  // 9: antiphon.v1.RunResponse.exchange:type_name -> antiphon.v1.Exchange
-	38,  // 10: antiphon.v1.CaptureRequest.request:type_name -> antiphon.v1.ExecutionRequest
+	40,  // 2: antiphon.v1.RunResponse.run:type_name -> antiphon.v1.Run
+	41,  // 3: antiphon.v1.RunResponse.assistant:type_name -> antiphon.v1.Message
+	42,  // 4: antiphon.v1.RunResponse.stop_reason:type_name -> antiphon.v1.StopReason
+	43,  // 5: antiphon.v1.RunResponse.validation:type_name -> antiphon.v1.Validation
+	44,  // 6: antiphon.v1.RunResponse.effective_settings:type_name -> antiphon.v1.EffectiveSetting
+	45,  // 7: antiphon.v1.RunResponse.warnings:type_name -> antiphon.v1.Warning
+	41,  // 8: antiphon.v1.RunResponse.rendered_messages:type_name -> antiphon.v1.Message
+	46,  // 9: antiphon.v1.RunResponse.exchange:type_name -> antiphon.v1.Exchange
+	39,  // 10: antiphon.v1.CaptureRequest.request:type_name -> antiphon.v1.ExecutionRequest
 	2,   // 11: antiphon.v1.CaptureRequest.prepared:type_name -> antiphon.v1.PreparedExecution
-	46,  // 12: antiphon.v1.CaptureRequest.existing_thread:type_name -> antiphon.v1.ThreadPoint
-	47,  // 13: antiphon.v1.CaptureRequest.new_thread:type_name -> antiphon.v1.NewThread
-	45,  // 14: antiphon.v1.CaptureResponse.exchange:type_name -> antiphon.v1.Exchange
-	39,  // 15: antiphon.v1.CaptureResponse.run:type_name -> antiphon.v1.Run
-	48,  // 16: antiphon.v1.CaptureResponse.thread:type_name -> antiphon.v1.Thread
+	47,  // 12: antiphon.v1.CaptureRequest.existing_thread:type_name -> antiphon.v1.ThreadPoint
+	48,  // 13: antiphon.v1.CaptureRequest.new_thread:type_name -> antiphon.v1.NewThread
+	46,  // 14: antiphon.v1.CaptureResponse.exchange:type_name -> antiphon.v1.Exchange
+	40,  // 15: antiphon.v1.CaptureResponse.run:type_name -> antiphon.v1.Run
+	49,  // 16: antiphon.v1.CaptureResponse.thread:type_name -> antiphon.v1.Thread
 	4,   // 17: antiphon.v1.StreamCaptureRequest.capture:type_name -> antiphon.v1.CaptureRequest
-	49,  // 18: antiphon.v1.StreamCaptureResponse.progress:type_name -> antiphon.v1.Progress
+	50,  // 18: antiphon.v1.StreamCaptureResponse.progress:type_name -> antiphon.v1.Progress
 	5,   // 19: antiphon.v1.StreamCaptureResponse.completed:type_name -> antiphon.v1.CaptureResponse
-	40,  // 20: antiphon.v1.RecordRequest.messages:type_name -> antiphon.v1.Message
-	50,  // 21: antiphon.v1.RecordRequest.after_exchange:type_name -> antiphon.v1.ExchangePoint
+	41,  // 20: antiphon.v1.RecordRequest.messages:type_name -> antiphon.v1.Message
+	51,  // 21: antiphon.v1.RecordRequest.after_exchange:type_name -> antiphon.v1.ExchangePoint
 	9,   // 22: antiphon.v1.RecordRequest.after_head:type_name -> antiphon.v1.AfterHead
-	46,  // 23: antiphon.v1.RecordRequest.existing_thread:type_name -> antiphon.v1.ThreadPoint
-	47,  // 24: antiphon.v1.RecordRequest.new_thread:type_name -> antiphon.v1.NewThread
+	47,  // 23: antiphon.v1.RecordRequest.existing_thread:type_name -> antiphon.v1.ThreadPoint
+	48,  // 24: antiphon.v1.RecordRequest.new_thread:type_name -> antiphon.v1.NewThread
 	10,  // 25: antiphon.v1.RecordRequest.facts:type_name -> antiphon.v1.RecordedFacts
-	37,  // 26: antiphon.v1.RecordRequest.labels:type_name -> antiphon.v1.RecordRequest.LabelsEntry
-	41,  // 27: antiphon.v1.RecordedFacts.stop_reason:type_name -> antiphon.v1.StopReason
-	51,  // 28: antiphon.v1.RecordedFacts.usage:type_name -> antiphon.v1.Usage
-	52,  // 29: antiphon.v1.RecordedFacts.tools:type_name -> antiphon.v1.ToolList
+	38,  // 26: antiphon.v1.RecordRequest.labels:type_name -> antiphon.v1.RecordRequest.LabelsEntry
+	42,  // 27: antiphon.v1.RecordedFacts.stop_reason:type_name -> antiphon.v1.StopReason
+	52,  // 28: antiphon.v1.RecordedFacts.usage:type_name -> antiphon.v1.Usage
+	53,  // 29: antiphon.v1.RecordedFacts.tools:type_name -> antiphon.v1.ToolList
 	12,  // 30: antiphon.v1.RecordResponse.exchanges:type_name -> antiphon.v1.RecordedExchange
 	13,  // 31: antiphon.v1.RecordResponse.ignored_facts:type_name -> antiphon.v1.IgnoredFacts
-	48,  // 32: antiphon.v1.RecordResponse.thread:type_name -> antiphon.v1.Thread
-	50,  // 33: antiphon.v1.ContinueRequest.exchange:type_name -> antiphon.v1.ExchangePoint
-	46,  // 34: antiphon.v1.ContinueRequest.thread:type_name -> antiphon.v1.ThreadPoint
+	49,  // 32: antiphon.v1.RecordResponse.thread:type_name -> antiphon.v1.Thread
+	51,  // 33: antiphon.v1.ContinueRequest.exchange:type_name -> antiphon.v1.ExchangePoint
+	47,  // 34: antiphon.v1.ContinueRequest.thread:type_name -> antiphon.v1.ThreadPoint
 	15,  // 35: antiphon.v1.ContinueRequest.uncaptured_prefix:type_name -> antiphon.v1.UncapturedPrefix
-	38,  // 36: antiphon.v1.ContinueRequest.request:type_name -> antiphon.v1.ExecutionRequest
-	53,  // 37: antiphon.v1.ContinueRequest.tool_results:type_name -> antiphon.v1.ToolResults
-	40,  // 38: antiphon.v1.UncapturedPrefix.rendered_messages:type_name -> antiphon.v1.Message
-	40,  // 39: antiphon.v1.UncapturedPrefix.assistant:type_name -> antiphon.v1.Message
+	39,  // 36: antiphon.v1.ContinueRequest.request:type_name -> antiphon.v1.ExecutionRequest
+	54,  // 37: antiphon.v1.ContinueRequest.tool_results:type_name -> antiphon.v1.ToolResults
+	41,  // 38: antiphon.v1.UncapturedPrefix.rendered_messages:type_name -> antiphon.v1.Message
+	41,  // 39: antiphon.v1.UncapturedPrefix.assistant:type_name -> antiphon.v1.Message
 	10,  // 40: antiphon.v1.UncapturedPrefix.facts:type_name -> antiphon.v1.RecordedFacts
-	45,  // 41: antiphon.v1.ContinueResponse.exchange:type_name -> antiphon.v1.Exchange
-	39,  // 42: antiphon.v1.ContinueResponse.run:type_name -> antiphon.v1.Run
-	48,  // 43: antiphon.v1.ContinueResponse.thread:type_name -> antiphon.v1.Thread
+	46,  // 41: antiphon.v1.ContinueResponse.exchange:type_name -> antiphon.v1.Exchange
+	40,  // 42: antiphon.v1.ContinueResponse.run:type_name -> antiphon.v1.Run
+	49,  // 43: antiphon.v1.ContinueResponse.thread:type_name -> antiphon.v1.Thread
 	14,  // 44: antiphon.v1.StreamContinueRequest.turn:type_name -> antiphon.v1.ContinueRequest
-	49,  // 45: antiphon.v1.StreamContinueResponse.progress:type_name -> antiphon.v1.Progress
+	50,  // 45: antiphon.v1.StreamContinueResponse.progress:type_name -> antiphon.v1.Progress
 	16,  // 46: antiphon.v1.StreamContinueResponse.completed:type_name -> antiphon.v1.ContinueResponse
-	38,  // 47: antiphon.v1.PrepareRequest.request:type_name -> antiphon.v1.ExecutionRequest
-	50,  // 48: antiphon.v1.PrepareRequest.exchange:type_name -> antiphon.v1.ExchangePoint
-	46,  // 49: antiphon.v1.PrepareRequest.thread:type_name -> antiphon.v1.ThreadPoint
-	54,  // 50: antiphon.v1.PrepareRequest.expire_time:type_name -> google.protobuf.Timestamp
-	54,  // 51: antiphon.v1.PrepareResponse.expire_time:type_name -> google.protobuf.Timestamp
-	23,  // 52: antiphon.v1.PrepareResponse.explanation:type_name -> antiphon.v1.Explanation
+	39,  // 47: antiphon.v1.PrepareRequest.request:type_name -> antiphon.v1.ExecutionRequest
+	51,  // 48: antiphon.v1.PrepareRequest.exchange:type_name -> antiphon.v1.ExchangePoint
+	47,  // 49: antiphon.v1.PrepareRequest.thread:type_name -> antiphon.v1.ThreadPoint
+	55,  // 50: antiphon.v1.PrepareRequest.expire_time:type_name -> google.protobuf.Timestamp
+	55,  // 51: antiphon.v1.PrepareResponse.expire_time:type_name -> google.protobuf.Timestamp
+	24,  // 52: antiphon.v1.PrepareResponse.explanation:type_name -> antiphon.v1.Explanation
 	4,   // 53: antiphon.v1.ExplainRequest.capture:type_name -> antiphon.v1.CaptureRequest
 	14,  // 54: antiphon.v1.ExplainRequest.turn:type_name -> antiphon.v1.ContinueRequest
-	50,  // 55: antiphon.v1.ExplainRequest.exchange:type_name -> antiphon.v1.ExchangePoint
-	23,  // 56: antiphon.v1.ExplainResponse.explanation:type_name -> antiphon.v1.Explanation
-	40,  // 57: antiphon.v1.Explanation.messages:type_name -> antiphon.v1.Message
-	43,  // 58: antiphon.v1.Explanation.effective_settings:type_name -> antiphon.v1.EffectiveSetting
-	55,  // 59: antiphon.v1.Explanation.tools:type_name -> antiphon.v1.ToolUse
-	44,  // 60: antiphon.v1.Explanation.adaptations:type_name -> antiphon.v1.Warning
-	50,  // 61: antiphon.v1.ForkRequest.exchange:type_name -> antiphon.v1.ExchangePoint
-	56,  // 62: antiphon.v1.ForkRequest.thread:type_name -> antiphon.v1.ThreadTurnPoint
-	25,  // 63: antiphon.v1.ForkRequest.branches:type_name -> antiphon.v1.ForkBranch
-	47,  // 64: antiphon.v1.ForkBranch.thread:type_name -> antiphon.v1.NewThread
-	38,  // 65: antiphon.v1.ForkBranch.request:type_name -> antiphon.v1.ExecutionRequest
-	53,  // 66: antiphon.v1.ForkBranch.tool_results:type_name -> antiphon.v1.ToolResults
-	27,  // 67: antiphon.v1.ForkResponse.results:type_name -> antiphon.v1.ForkResult
-	48,  // 68: antiphon.v1.ForkResult.thread:type_name -> antiphon.v1.Thread
-	45,  // 69: antiphon.v1.ForkResult.exchange:type_name -> antiphon.v1.Exchange
-	39,  // 70: antiphon.v1.ForkResult.run:type_name -> antiphon.v1.Run
-	57,  // 71: antiphon.v1.ForkResult.error:type_name -> antiphon.v1.ErrorStatus
-	50,  // 72: antiphon.v1.ProbeRequest.exchange:type_name -> antiphon.v1.ExchangePoint
-	56,  // 73: antiphon.v1.ProbeRequest.thread:type_name -> antiphon.v1.ThreadTurnPoint
-	38,  // 74: antiphon.v1.ProbeRequest.request:type_name -> antiphon.v1.ExecutionRequest
-	40,  // 75: antiphon.v1.ProbeResponse.messages:type_name -> antiphon.v1.Message
-	41,  // 76: antiphon.v1.ProbeResponse.stop_reason:type_name -> antiphon.v1.StopReason
-	51,  // 77: antiphon.v1.ProbeResponse.usage:type_name -> antiphon.v1.Usage
-	42,  // 78: antiphon.v1.ProbeResponse.validation:type_name -> antiphon.v1.Validation
-	43,  // 79: antiphon.v1.ProbeResponse.effective_settings:type_name -> antiphon.v1.EffectiveSetting
-	44,  // 80: antiphon.v1.ProbeResponse.warnings:type_name -> antiphon.v1.Warning
-	58,  // 81: antiphon.v1.ProbeResponse.observations:type_name -> antiphon.v1.Observation
-	8,   // 82: antiphon.v1.ProbeResponse.promotion:type_name -> antiphon.v1.RecordRequest
-	28,  // 83: antiphon.v1.StreamProbeRequest.probe:type_name -> antiphon.v1.ProbeRequest
-	49,  // 84: antiphon.v1.StreamProbeResponse.progress:type_name -> antiphon.v1.Progress
-	29,  // 85: antiphon.v1.StreamProbeResponse.completed:type_name -> antiphon.v1.ProbeResponse
-	0,   // 86: antiphon.v1.InspectRequest.history:type_name -> antiphon.v1.HistoryScope
-	45,  // 87: antiphon.v1.InspectResponse.exchange:type_name -> antiphon.v1.Exchange
-	40,  // 88: antiphon.v1.InspectResponse.messages:type_name -> antiphon.v1.Message
-	34,  // 89: antiphon.v1.InspectResponse.path:type_name -> antiphon.v1.PathStep
-	0,   // 90: antiphon.v1.StreamInspectRequest.history:type_name -> antiphon.v1.HistoryScope
-	33,  // 91: antiphon.v1.StreamInspectResponse.page:type_name -> antiphon.v1.InspectResponse
-	1,   // 92: antiphon.v1.ExchangeService.Run:input_type -> antiphon.v1.RunRequest
-	4,   // 93: antiphon.v1.ExchangeService.Capture:input_type -> antiphon.v1.CaptureRequest
-	6,   // 94: antiphon.v1.ExchangeService.StreamCapture:input_type -> antiphon.v1.StreamCaptureRequest
-	8,   // 95: antiphon.v1.ExchangeService.Record:input_type -> antiphon.v1.RecordRequest
-	14,  // 96: antiphon.v1.ExchangeService.Continue:input_type -> antiphon.v1.ContinueRequest
-	17,  // 97: antiphon.v1.ExchangeService.StreamContinue:input_type -> antiphon.v1.StreamContinueRequest
-	19,  // 98: antiphon.v1.ExchangeService.Prepare:input_type -> antiphon.v1.PrepareRequest
-	21,  // 99: antiphon.v1.ExchangeService.Explain:input_type -> antiphon.v1.ExplainRequest
-	24,  // 100: antiphon.v1.ExchangeService.Fork:input_type -> antiphon.v1.ForkRequest
-	28,  // 101: antiphon.v1.ExchangeService.Probe:input_type -> antiphon.v1.ProbeRequest
-	30,  // 102: antiphon.v1.ExchangeService.StreamProbe:input_type -> antiphon.v1.StreamProbeRequest
-	59,  // 103: antiphon.v1.ExchangeService.Coordinate:input_type -> antiphon.v1.CoordinateRequest
-	32,  // 104: antiphon.v1.ExchangeService.Inspect:input_type -> antiphon.v1.InspectRequest
-	35,  // 105: antiphon.v1.ExchangeService.StreamInspect:input_type -> antiphon.v1.StreamInspectRequest
-	3,   // 106: antiphon.v1.ExchangeService.Run:output_type -> antiphon.v1.RunResponse
-	5,   // 107: antiphon.v1.ExchangeService.Capture:output_type -> antiphon.v1.CaptureResponse
-	7,   // 108: antiphon.v1.ExchangeService.StreamCapture:output_type -> antiphon.v1.StreamCaptureResponse
-	11,  // 109: antiphon.v1.ExchangeService.Record:output_type -> antiphon.v1.RecordResponse
-	16,  // 110: antiphon.v1.ExchangeService.Continue:output_type -> antiphon.v1.ContinueResponse
-	18,  // 111: antiphon.v1.ExchangeService.StreamContinue:output_type -> antiphon.v1.StreamContinueResponse
-	20,  // 112: antiphon.v1.ExchangeService.Prepare:output_type -> antiphon.v1.PrepareResponse
-	22,  // 113: antiphon.v1.ExchangeService.Explain:output_type -> antiphon.v1.ExplainResponse
-	26,  // 114: antiphon.v1.ExchangeService.Fork:output_type -> antiphon.v1.ForkResponse
-	29,  // 115: antiphon.v1.ExchangeService.Probe:output_type -> antiphon.v1.ProbeResponse
-	31,  // 116: antiphon.v1.ExchangeService.StreamProbe:output_type -> antiphon.v1.StreamProbeResponse
-	60,  // 117: antiphon.v1.ExchangeService.Coordinate:output_type -> antiphon.v1.CoordinateResponse
-	33,  // 118: antiphon.v1.ExchangeService.Inspect:output_type -> antiphon.v1.InspectResponse
-	36,  // 119: antiphon.v1.ExchangeService.StreamInspect:output_type -> antiphon.v1.StreamInspectResponse
-	106, // [106:120] is the sub-list for method output_type
-	92,  // [92:106] is the sub-list for method input_type
-	92,  // [92:92] is the sub-list for extension type_name
-	92,  // [92:92] is the sub-list for extension extendee
-	0,   // [0:92] is the sub-list for field type_name
+	51,  // 55: antiphon.v1.ExplainRequest.exchange:type_name -> antiphon.v1.ExchangePoint
+	24,  // 56: antiphon.v1.ExplainResponse.explanation:type_name -> antiphon.v1.Explanation
+	23,  // 57: antiphon.v1.ExplainResponse.sent:type_name -> antiphon.v1.SentBody
+	41,  // 58: antiphon.v1.Explanation.messages:type_name -> antiphon.v1.Message
+	44,  // 59: antiphon.v1.Explanation.effective_settings:type_name -> antiphon.v1.EffectiveSetting
+	56,  // 60: antiphon.v1.Explanation.tools:type_name -> antiphon.v1.ToolUse
+	45,  // 61: antiphon.v1.Explanation.adaptations:type_name -> antiphon.v1.Warning
+	45,  // 62: antiphon.v1.Explanation.warnings:type_name -> antiphon.v1.Warning
+	51,  // 63: antiphon.v1.ForkRequest.exchange:type_name -> antiphon.v1.ExchangePoint
+	57,  // 64: antiphon.v1.ForkRequest.thread:type_name -> antiphon.v1.ThreadTurnPoint
+	26,  // 65: antiphon.v1.ForkRequest.branches:type_name -> antiphon.v1.ForkBranch
+	48,  // 66: antiphon.v1.ForkBranch.thread:type_name -> antiphon.v1.NewThread
+	39,  // 67: antiphon.v1.ForkBranch.request:type_name -> antiphon.v1.ExecutionRequest
+	54,  // 68: antiphon.v1.ForkBranch.tool_results:type_name -> antiphon.v1.ToolResults
+	28,  // 69: antiphon.v1.ForkResponse.results:type_name -> antiphon.v1.ForkResult
+	49,  // 70: antiphon.v1.ForkResult.thread:type_name -> antiphon.v1.Thread
+	46,  // 71: antiphon.v1.ForkResult.exchange:type_name -> antiphon.v1.Exchange
+	40,  // 72: antiphon.v1.ForkResult.run:type_name -> antiphon.v1.Run
+	58,  // 73: antiphon.v1.ForkResult.error:type_name -> antiphon.v1.ErrorStatus
+	51,  // 74: antiphon.v1.ProbeRequest.exchange:type_name -> antiphon.v1.ExchangePoint
+	57,  // 75: antiphon.v1.ProbeRequest.thread:type_name -> antiphon.v1.ThreadTurnPoint
+	39,  // 76: antiphon.v1.ProbeRequest.request:type_name -> antiphon.v1.ExecutionRequest
+	41,  // 77: antiphon.v1.ProbeResponse.messages:type_name -> antiphon.v1.Message
+	42,  // 78: antiphon.v1.ProbeResponse.stop_reason:type_name -> antiphon.v1.StopReason
+	52,  // 79: antiphon.v1.ProbeResponse.usage:type_name -> antiphon.v1.Usage
+	43,  // 80: antiphon.v1.ProbeResponse.validation:type_name -> antiphon.v1.Validation
+	44,  // 81: antiphon.v1.ProbeResponse.effective_settings:type_name -> antiphon.v1.EffectiveSetting
+	45,  // 82: antiphon.v1.ProbeResponse.warnings:type_name -> antiphon.v1.Warning
+	59,  // 83: antiphon.v1.ProbeResponse.observations:type_name -> antiphon.v1.Observation
+	8,   // 84: antiphon.v1.ProbeResponse.promotion:type_name -> antiphon.v1.RecordRequest
+	29,  // 85: antiphon.v1.StreamProbeRequest.probe:type_name -> antiphon.v1.ProbeRequest
+	50,  // 86: antiphon.v1.StreamProbeResponse.progress:type_name -> antiphon.v1.Progress
+	30,  // 87: antiphon.v1.StreamProbeResponse.completed:type_name -> antiphon.v1.ProbeResponse
+	0,   // 88: antiphon.v1.InspectRequest.history:type_name -> antiphon.v1.HistoryScope
+	46,  // 89: antiphon.v1.InspectResponse.exchange:type_name -> antiphon.v1.Exchange
+	41,  // 90: antiphon.v1.InspectResponse.messages:type_name -> antiphon.v1.Message
+	35,  // 91: antiphon.v1.InspectResponse.path:type_name -> antiphon.v1.PathStep
+	0,   // 92: antiphon.v1.StreamInspectRequest.history:type_name -> antiphon.v1.HistoryScope
+	34,  // 93: antiphon.v1.StreamInspectResponse.page:type_name -> antiphon.v1.InspectResponse
+	1,   // 94: antiphon.v1.ExchangeService.Run:input_type -> antiphon.v1.RunRequest
+	4,   // 95: antiphon.v1.ExchangeService.Capture:input_type -> antiphon.v1.CaptureRequest
+	6,   // 96: antiphon.v1.ExchangeService.StreamCapture:input_type -> antiphon.v1.StreamCaptureRequest
+	8,   // 97: antiphon.v1.ExchangeService.Record:input_type -> antiphon.v1.RecordRequest
+	14,  // 98: antiphon.v1.ExchangeService.Continue:input_type -> antiphon.v1.ContinueRequest
+	17,  // 99: antiphon.v1.ExchangeService.StreamContinue:input_type -> antiphon.v1.StreamContinueRequest
+	19,  // 100: antiphon.v1.ExchangeService.Prepare:input_type -> antiphon.v1.PrepareRequest
+	21,  // 101: antiphon.v1.ExchangeService.Explain:input_type -> antiphon.v1.ExplainRequest
+	25,  // 102: antiphon.v1.ExchangeService.Fork:input_type -> antiphon.v1.ForkRequest
+	29,  // 103: antiphon.v1.ExchangeService.Probe:input_type -> antiphon.v1.ProbeRequest
+	31,  // 104: antiphon.v1.ExchangeService.StreamProbe:input_type -> antiphon.v1.StreamProbeRequest
+	60,  // 105: antiphon.v1.ExchangeService.Coordinate:input_type -> antiphon.v1.CoordinateRequest
+	33,  // 106: antiphon.v1.ExchangeService.Inspect:input_type -> antiphon.v1.InspectRequest
+	36,  // 107: antiphon.v1.ExchangeService.StreamInspect:input_type -> antiphon.v1.StreamInspectRequest
+	3,   // 108: antiphon.v1.ExchangeService.Run:output_type -> antiphon.v1.RunResponse
+	5,   // 109: antiphon.v1.ExchangeService.Capture:output_type -> antiphon.v1.CaptureResponse
+	7,   // 110: antiphon.v1.ExchangeService.StreamCapture:output_type -> antiphon.v1.StreamCaptureResponse
+	11,  // 111: antiphon.v1.ExchangeService.Record:output_type -> antiphon.v1.RecordResponse
+	16,  // 112: antiphon.v1.ExchangeService.Continue:output_type -> antiphon.v1.ContinueResponse
+	18,  // 113: antiphon.v1.ExchangeService.StreamContinue:output_type -> antiphon.v1.StreamContinueResponse
+	20,  // 114: antiphon.v1.ExchangeService.Prepare:output_type -> antiphon.v1.PrepareResponse
+	22,  // 115: antiphon.v1.ExchangeService.Explain:output_type -> antiphon.v1.ExplainResponse
+	27,  // 116: antiphon.v1.ExchangeService.Fork:output_type -> antiphon.v1.ForkResponse
+	30,  // 117: antiphon.v1.ExchangeService.Probe:output_type -> antiphon.v1.ProbeResponse
+	32,  // 118: antiphon.v1.ExchangeService.StreamProbe:output_type -> antiphon.v1.StreamProbeResponse
+	61,  // 119: antiphon.v1.ExchangeService.Coordinate:output_type -> antiphon.v1.CoordinateResponse
+	34,  // 120: antiphon.v1.ExchangeService.Inspect:output_type -> antiphon.v1.InspectResponse
+	37,  // 121: antiphon.v1.ExchangeService.StreamInspect:output_type -> antiphon.v1.StreamInspectResponse
+	108, // [108:122] is the sub-list for method output_type
+	94,  // [94:108] is the sub-list for method input_type
+	94,  // [94:94] is the sub-list for extension type_name
+	94,  // [94:94] is the sub-list for extension extendee
+	0,   // [0:94] is the sub-list for field type_name
 }
 
 func init() { file_antiphon_v1_exchange_service_proto_init() }
@@ -3637,19 +3745,19 @@ func file_antiphon_v1_exchange_service_proto_init() {
 		(*ExplainRequest_Turn)(nil),
 		(*ExplainRequest_Exchange)(nil),
 	}
-	file_antiphon_v1_exchange_service_proto_msgTypes[23].OneofWrappers = []any{
+	file_antiphon_v1_exchange_service_proto_msgTypes[24].OneofWrappers = []any{
 		(*ForkRequest_Exchange)(nil),
 		(*ForkRequest_Thread)(nil),
 	}
-	file_antiphon_v1_exchange_service_proto_msgTypes[24].OneofWrappers = []any{
+	file_antiphon_v1_exchange_service_proto_msgTypes[25].OneofWrappers = []any{
 		(*ForkBranch_Request)(nil),
 		(*ForkBranch_ToolResults)(nil),
 	}
-	file_antiphon_v1_exchange_service_proto_msgTypes[27].OneofWrappers = []any{
+	file_antiphon_v1_exchange_service_proto_msgTypes[28].OneofWrappers = []any{
 		(*ProbeRequest_Exchange)(nil),
 		(*ProbeRequest_Thread)(nil),
 	}
-	file_antiphon_v1_exchange_service_proto_msgTypes[30].OneofWrappers = []any{
+	file_antiphon_v1_exchange_service_proto_msgTypes[31].OneofWrappers = []any{
 		(*StreamProbeResponse_Progress)(nil),
 		(*StreamProbeResponse_Completed)(nil),
 	}
@@ -3659,7 +3767,7 @@ func file_antiphon_v1_exchange_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_antiphon_v1_exchange_service_proto_rawDesc), len(file_antiphon_v1_exchange_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   37,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

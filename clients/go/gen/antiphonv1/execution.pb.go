@@ -235,10 +235,12 @@ type ExecutionRequest struct {
 	OnDisconnect OnDisconnect `protobuf:"varint,14,opt,name=on_disconnect,json=onDisconnect,proto3,enum=antiphon.v1.OnDisconnect" json:"on_disconnect,omitempty"`
 	// Optional. Where the run of this id ended FAILED, CANCELLED or INTERRUPTED: try again under the same id.
 	Retry bool `protobuf:"varint,15,opt,name=retry,proto3" json:"retry,omitempty"`
-	// Optional. Narrows the history that is sent. Not implemented yet: refused.
+	// Optional. Narrows the history that is sent; all of it goes out when absent. What is stored is the whole history in any case.
 	HistoryView *HistoryView `protobuf:"bytes,16,opt,name=history_view,json=historyView,proto3" json:"history_view,omitempty"`
 	// Optional. What happens when an offered tool has another input schema than the history had under its name; a warning when absent.
-	OnToolDrift   ToolDriftPolicy `protobuf:"varint,17,opt,name=on_tool_drift,json=onToolDrift,proto3,enum=antiphon.v1.ToolDriftPolicy" json:"on_tool_drift,omitempty"`
+	OnToolDrift ToolDriftPolicy `protobuf:"varint,17,opt,name=on_tool_drift,json=onToolDrift,proto3,enum=antiphon.v1.ToolDriftPolicy" json:"on_tool_drift,omitempty"`
+	// Optional. How an answer that misses its contract is corrected; else as the prompt, the profile or the configured contract says, else not.
+	Repair        *Repair `protobuf:"bytes,18,opt,name=repair,proto3" json:"repair,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -390,6 +392,13 @@ func (x *ExecutionRequest) GetOnToolDrift() ToolDriftPolicy {
 		return x.OnToolDrift
 	}
 	return ToolDriftPolicy_TOOL_DRIFT_POLICY_UNSPECIFIED
+}
+
+func (x *ExecutionRequest) GetRepair() *Repair {
+	if x != nil {
+		return x.Repair
+	}
+	return nil
 }
 
 // A configured prompt with its variables.
@@ -565,7 +574,9 @@ func (x *Parameters) GetExtraJson() string {
 	return ""
 }
 
-// Narrows the history that is sent, at turn boundaries.
+// Narrows the history that is sent. Whole turns are left out, so no call loses its result, and the turn at work is never cut. Messages of
+// the system in what is left out are sent all the same. Told as the setting `history_view`, the warning `history_narrowed` where something
+// was left out, and an adaptation of that name in each attempt.
 type HistoryView struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. One of the ways.
@@ -672,7 +683,7 @@ func (*HistoryView_TokenBudget) isHistoryView_View() {}
 // The last turns only.
 type LastTurns struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. How many.
+	// Required. How many, 1 or more, those of this request's run aside.
 	Turns         uint32 `protobuf:"varint,1,opt,name=turns,proto3" json:"turns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -718,7 +729,7 @@ func (x *LastTurns) GetTurns() uint32 {
 // From an exchange on.
 type FromExchange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. The first exchange that is sent.
+	// Required. The first exchange that is sent; a turn must begin with it.
 	ExchangeId    string `protobuf:"bytes,1,opt,name=exchange_id,json=exchangeId,proto3" json:"exchange_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -764,7 +775,8 @@ func (x *FromExchange) GetExchangeId() string {
 // As many of the last turns as fit.
 type TokenBudget struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. How many tokens.
+	// Required. How many tokens, 1 or more. They are counted without asking anybody: one for three bytes of text, four for each message and
+	// a thousand for an image or a file, so that there are rather fewer in truth.
 	Tokens        uint64 `protobuf:"varint,1,opt,name=tokens,proto3" json:"tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1004,7 +1016,7 @@ var File_antiphon_v1_execution_proto protoreflect.FileDescriptor
 
 const file_antiphon_v1_execution_proto_rawDesc = "" +
 	"\n" +
-	"\x1bantiphon/v1/execution.proto\x12\vantiphon.v1\x1a\x1aantiphon/v1/contract.proto\x1a\x19antiphon/v1/message.proto\x1a\x16antiphon/v1/tool.proto\x1a\x1cgoogle/protobuf/struct.proto\"\xd9\x06\n" +
+	"\x1bantiphon/v1/execution.proto\x12\vantiphon.v1\x1a\x1aantiphon/v1/contract.proto\x1a\x19antiphon/v1/message.proto\x1a\x16antiphon/v1/tool.proto\x1a\x1cgoogle/protobuf/struct.proto\"\x86\a\n" +
 	"\x10ExecutionRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x120\n" +
 	"\x06prompt\x18\x02 \x01(\v2\x18.antiphon.v1.PromptInputR\x06prompt\x120\n" +
@@ -1028,7 +1040,8 @@ const file_antiphon_v1_execution_proto_rawDesc = "" +
 	"\ron_disconnect\x18\x0e \x01(\x0e2\x19.antiphon.v1.OnDisconnectR\fonDisconnect\x12\x14\n" +
 	"\x05retry\x18\x0f \x01(\bR\x05retry\x12;\n" +
 	"\fhistory_view\x18\x10 \x01(\v2\x18.antiphon.v1.HistoryViewR\vhistoryView\x12@\n" +
-	"\ron_tool_drift\x18\x11 \x01(\x0e2\x1c.antiphon.v1.ToolDriftPolicyR\vonToolDrift\x1a9\n" +
+	"\ron_tool_drift\x18\x11 \x01(\x0e2\x1c.antiphon.v1.ToolDriftPolicyR\vonToolDrift\x12+\n" +
+	"\x06repair\x18\x12 \x01(\v2\x13.antiphon.v1.RepairR\x06repair\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"t\n" +
@@ -1129,8 +1142,9 @@ var file_antiphon_v1_execution_proto_goTypes = []any{
 	(*Contract)(nil),         // 15: antiphon.v1.Contract
 	(*ToolList)(nil),         // 16: antiphon.v1.ToolList
 	(*ToolChoice)(nil),       // 17: antiphon.v1.ToolChoice
-	(*structpb.Struct)(nil),  // 18: google.protobuf.Struct
-	(*ToolResult)(nil),       // 19: antiphon.v1.ToolResult
+	(*Repair)(nil),           // 18: antiphon.v1.Repair
+	(*structpb.Struct)(nil),  // 19: google.protobuf.Struct
+	(*ToolResult)(nil),       // 20: antiphon.v1.ToolResult
 }
 var file_antiphon_v1_execution_proto_depIdxs = []int32{
 	4,  // 0: antiphon.v1.ExecutionRequest.prompt:type_name -> antiphon.v1.PromptInput
@@ -1144,18 +1158,19 @@ var file_antiphon_v1_execution_proto_depIdxs = []int32{
 	2,  // 8: antiphon.v1.ExecutionRequest.on_disconnect:type_name -> antiphon.v1.OnDisconnect
 	6,  // 9: antiphon.v1.ExecutionRequest.history_view:type_name -> antiphon.v1.HistoryView
 	1,  // 10: antiphon.v1.ExecutionRequest.on_tool_drift:type_name -> antiphon.v1.ToolDriftPolicy
-	18, // 11: antiphon.v1.PromptInput.vars:type_name -> google.protobuf.Struct
-	7,  // 12: antiphon.v1.HistoryView.last_turns:type_name -> antiphon.v1.LastTurns
-	8,  // 13: antiphon.v1.HistoryView.from_exchange:type_name -> antiphon.v1.FromExchange
-	9,  // 14: antiphon.v1.HistoryView.token_budget:type_name -> antiphon.v1.TokenBudget
-	0,  // 15: antiphon.v1.EffectiveSetting.source:type_name -> antiphon.v1.SettingSource
-	19, // 16: antiphon.v1.ToolResults.results:type_name -> antiphon.v1.ToolResult
-	2,  // 17: antiphon.v1.ToolResults.on_disconnect:type_name -> antiphon.v1.OnDisconnect
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	18, // 11: antiphon.v1.ExecutionRequest.repair:type_name -> antiphon.v1.Repair
+	19, // 12: antiphon.v1.PromptInput.vars:type_name -> google.protobuf.Struct
+	7,  // 13: antiphon.v1.HistoryView.last_turns:type_name -> antiphon.v1.LastTurns
+	8,  // 14: antiphon.v1.HistoryView.from_exchange:type_name -> antiphon.v1.FromExchange
+	9,  // 15: antiphon.v1.HistoryView.token_budget:type_name -> antiphon.v1.TokenBudget
+	0,  // 16: antiphon.v1.EffectiveSetting.source:type_name -> antiphon.v1.SettingSource
+	20, // 17: antiphon.v1.ToolResults.results:type_name -> antiphon.v1.ToolResult
+	2,  // 18: antiphon.v1.ToolResults.on_disconnect:type_name -> antiphon.v1.OnDisconnect
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_antiphon_v1_execution_proto_init() }

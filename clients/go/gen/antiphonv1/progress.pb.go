@@ -199,7 +199,7 @@ func (x *RunStarted) GetAttached() bool {
 	return false
 }
 
-// A provider is called.
+// A provider is called. The answer begins anew: deltas before it are of an attempt that failed or is repaired.
 type AttemptStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Output only. Which call of the run, counted from 1.
@@ -272,7 +272,7 @@ func (x *AttemptStarted) GetModel() string {
 	return ""
 }
 
-// More of an answer. Deltas of one kind joined give the final part.
+// More of an answer. Deltas of one kind since the last attempt began, joined, give the final part.
 type Delta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Output only. More of what.
