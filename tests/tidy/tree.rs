@@ -7,7 +7,8 @@ use std::path::Path;
 use crate::rust;
 
 /// Folders of things that are built, installed or somebody else's.
-const NOT_OURS: &[&str] = &["target", "node_modules", "__pycache__", ".git", ".tools", ".antiphon", ".venv", "venv"];
+const NOT_OURS: &[&str] =
+    &["target", "dist", "node_modules", "__pycache__", ".git", ".tools", ".antiphon", ".venv", "venv"];
 /// Files without text; unreadable ones are skipped by their contents, these by their size.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
 

@@ -1,0 +1,34 @@
+/** Antiphon's client: conversations with language models as a durable, branching graph, driven by plain callbacks. See the README of this package. */
+
+export type { Branch } from "./branch.js";
+export type { AfterCall, BeforeCall, Generate, Hooks, NextAction, OnDelta } from "./callbacks.js";
+export type { CallSettings, ClientOptions } from "./calls.js";
+export { Client, type ForkSettings } from "./client.js";
+export { Conversation, type ConversationSettings } from "./conversation.js";
+export { type Action, Continue, type Decision, Fail, type Outcome, Stop, Suspend } from "./coordination.js";
+export { AntiphonError, type CodeName } from "./error.js";
+export { type Delta, Exchange, Probe, type Warning } from "./exchange.js";
+export type { Generated, Generation } from "./generation.js";
+export { parse, stringify } from "./json.js";
+export type { AttachSettings, ChainSettings, CoordinateSettings } from "./loops.js";
+export { Message, type Role, type Said } from "./message.js";
+export type { Facts, Recorded } from "./record.js";
+export {
+  type Input,
+  type Labels,
+  NewThread,
+  type NewThreadOptions,
+  type OnDisconnect,
+  type Parameters,
+  type Request,
+  ThreadPoint,
+  ThreadTurn,
+  type ToolDrift,
+  type UnansweredTools,
+} from "./request.js";
+export type { Response } from "./response.js";
+export { Coordination, type Inspection, Run, type RunEvent, Thread, type Turn } from "./thread.js";
+export type { TLS } from "./tls.js";
+export { type OfferedTool, Pause, type Schema, Tool, ToolCall, type ToolOptions, type ToolResult, type Tools } from "./tool.js";
+export type { TurnSettings } from "./turns.js";
+export type { Usage } from "./usage.js";
