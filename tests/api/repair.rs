@@ -2,6 +2,7 @@
 
 use antiphon::domain::fault::Reason;
 use antiphon::grpc::pb;
+use pb::coordinate_response::Frame;
 use serde_json::{Value, json};
 use tonic::Code;
 
@@ -365,4 +366,37 @@ async fn probes_runs_and_coordinations_repair_as_well() {
     let mut stream = Loop::start(&server, start_with(repaired("", 1), 0)).await;
     assert_eq!(stream.decision().await.exchange.unwrap().text, RIGHT);
     assert_eq!((provider.count(), provider.unscripted()), (12, 0));
+}
+
+/// In a coordination as well, what an attempt said is told before the next one begins, and all of it before the decision is asked for, however
+/// quick the answers are.
+#[tokio::test(flavor = "multi_thread")]
+async fn pieces_are_told_between_the_attempts_that_they_are_of() {
+    const TURNS: usize = 20;
+    let streamed = |text: &str| stub::streamed(&[&text[..4], &text[4..]]);
+    let turns = (0..TURNS).flat_map(|_| [streamed(WRONG), streamed(RIGHT)]);
+    let (_provider, server) = served(std::iter::once(stub::text("begin")).chain(turns)).await;
+    let first = capture(&server, ask::text("begin")).await;
+    for ephemeral in [false, true] {
+        let turns = u32::try_from(TURNS / 2).unwrap();
+        let begin = pb::CoordinationStart { deltas: true, ephemeral, ..start(&first.exchange_id, turns) };
+        let mut stream = Loop::start(&server, begin).await;
+        stream.decision().await;
+        for _ in 0..turns {
+            let from = stream.seen.len();
+            stream.act(turn(repaired("", 1))).await;
+            assert_eq!(stream.decision().await.exchange.unwrap().text, RIGHT);
+            let (mut attempt, mut said) = (0, [String::new(), String::new(), String::new()]);
+            for frame in &stream.seen[from..] {
+                match &frame.frame {
+                    Some(Frame::Attempt(begun)) => attempt = begun.number as usize,
+                    Some(Frame::Delta(pb::Delta { delta: Some(pb::delta::Delta::Text(piece)) })) => {
+                        said[attempt].push_str(&piece.text);
+                    }
+                    _ => {}
+                }
+            }
+            assert_eq!(said, ["", WRONG, RIGHT], "ephemeral: {ephemeral}");
+        }
+    }
 }

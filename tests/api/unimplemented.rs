@@ -38,7 +38,8 @@ async fn every_rpc_that_is_not_there_says_so() {
 async fn every_field_that_is_not_honoured_is_refused() {
     let server = Running::echo().await;
     let mut client = server.exchanges();
-    client.capture(ask::capture_on_new("t", ask::text_as("r0", "1"))).await.unwrap();
+    let first = client.capture(ask::capture_on_new("t", ask::text_as("r0", "1"))).await.unwrap().into_inner();
+    let first = first.exchange.unwrap().exchange_id;
     let scope = pb::VerifyRequest { scope: Some(pb::GraphScope::default()), max_findings: 0 };
     let drifts_in = |scope| {
         let scope = Some(pb::GraphScope { scope: Some(scope) });

@@ -7,8 +7,6 @@ import { AntiphonError, type CodeName, fromStatus, numberOf } from "./error.js";
 import { Exchange, stopReason, type Warning } from "./exchange.js";
 import {
   type AnswerRejected,
-  type CoordinateRequest,
-  CoordinateRequestSchema,
   type CoordinationDetached,
   type CoordinationEnded,
   type DecisionNeeded,
@@ -128,11 +126,6 @@ export interface Outcome {
   readonly coordinationId: string;
   /** A completed result that was never presented. */
   readonly undelivered: Exchange | undefined;
-}
-
-/** The frame that ends a coordination. */
-export function cancelFrame(message: string): CoordinateRequest {
-  return create(CoordinateRequestSchema, { frame: { case: "cancel", value: { message: message.slice(0, 1024) } } });
 }
 
 /** An action other than `Suspend`, as it goes out; `offered` writes its request with the tools that the coordination offers. */

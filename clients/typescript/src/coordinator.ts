@@ -1,16 +1,13 @@
 /** Drives one coordination: calls the callback and the tools, and attaches again when the stream breaks. Knows nothing of other calls. */
 
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
-
 import type { Callbacks, Memory } from "./callbacks.js";
-import { Decision, detached, type Outcome, outcomeOf, cancelFrame, rawAction, rawThrown, rejection, Suspend } from "./coordination.js";
-import { aborted, AntiphonError, fromConnect } from "./error.js";
+import { Decision, detached, type Outcome, outcomeOf, rawAction, rawThrown, rejection, Suspend } from "./coordination.js";
+import { aborted, AntiphonError } from "./error.js";
 import { deltaOf, Exchange, listed, type Warning } from "./exchange.js";
+import { cancelFrame, frame, Lost, receive, resultsFrame, suspendFrame } from "./frame.js";
 import {
   type AnswerRejected,
   type CoordinateRequest,
-  CoordinateRequestSchema,
-  type CoordinateResponse,
   type CoordinationDetached,
   type CoordinationEnded,
   type CoordinationStart,
@@ -21,13 +18,14 @@ import {
 } from "./gen/antiphon/v1/coordination_pb.js";
 import type { Exchange as RawExchange } from "./gen/antiphon/v1/exchange_pb.js";
 import type { ExecutionRequest } from "./gen/antiphon/v1/execution_pb.js";
-import type { Message as RawMessage, ToolResult as RawResult } from "./gen/antiphon/v1/message_pb.js";
+import type { Message as RawMessage } from "./gen/antiphon/v1/message_pb.js";
 import type { Delta as RawDelta } from "./gen/antiphon/v1/progress_pb.js";
 import { Generation, rawFailure, rawGenerated } from "./generation.js";
 import { onToolDriftOf, rawRequest, type Request } from "./request.js";
 import { fresh, sleep } from "./retry.js";
 import type { Stream } from "./stream.js";
-import { Pause, rawResult, textOf, type Tool, ToolCall, toolList, type ToolResult } from "./tool.js";
+import { Pause, type Tool, ToolCall, toolList } from "./tool.js";
+import { callTool } from "./tool_call.js";
 
 const HOOK_FAILED = "a hook of the caller failed";
 const ABORTED = "the caller gave up";
@@ -340,7 +338,17 @@ export class Coordinator {
     const answer = async (call: NeededToolCall): Promise<void> => {
       const callId = call.call?.callId ?? "";
       let result = this.memory.results.get(callId);
-      if (result === undefined && !this.#pausedCalls.has(callId)) result = await this.#result(call);
+      if (result === undefined && !this.#pausedCalls.has(callId)) {
+        const called = await callTool(call, this.#functions, this.callbacks);
+        if ("thrown" in called) {
+          this.#failure ??= { value: called.thrown };
+        } else if ("pause" in called) {
+          this.#pauseAsked = called.pause;
+          this.#pausedCalls.add(callId);
+        } else {
+          result = called.result;
+        }
+      }
       if (result === undefined) return;
       // At once, so that a slow sibling puts no finished call at risk.
       this.memory.results.set(callId, result);
@@ -352,34 +360,6 @@ export class Coordinator {
     if (this.#cancelled) return;
     if (this.#failure !== undefined) stream.send(cancelFrame(HOOK_FAILED));
     else if (this.#pauseAsked !== undefined) stream.send(suspendFrame());
-  }
-
-  async #result(needed: NeededToolCall): Promise<RawResult | undefined> {
-    const { beforeCall, afterCall } = this.callbacks;
-    const call = needed.call === undefined ? new ToolCall("", "") : ToolCall.of(needed.call);
-    let result: ToolResult;
-    // What a failed call says is for the model, which may do better; its siblings keep their results.
-    try {
-      const tool = needed.tool === undefined ? undefined : this.#functions.get(call.name);
-      if (tool === undefined) throw new ReferenceError(`there is no tool \`${call.name}\``);
-      await beforeCall?.(call);
-      result = { callId: call.callId, text: textOf(await tool.run(call.arguments as never)) };
-    } catch (thrown) {
-      if (thrown instanceof Pause) {
-        this.#pauseAsked = thrown;
-        this.#pausedCalls.add(call.callId);
-        return undefined;
-      }
-      const text = thrown instanceof Error ? `${thrown.constructor.name}: ${thrown.message}` : String(thrown);
-      result = { callId: call.callId, text, isError: true };
-    }
-    try {
-      await afterCall?.(call, result);
-    } catch (thrown) {
-      this.#failure ??= { value: thrown };
-      return undefined;
-    }
-    return rawResult(result);
   }
 
   async #delta(stream: Stream, raw: RawDelta): Promise<void> {
@@ -436,31 +416,4 @@ export class Coordinator {
     if (!(made.value instanceof AntiphonError) && ended.outcome.case === "failed") throw made.value;
     throw outcome.with({ cause: made.value });
   }
-}
-
-/** The stream itself failed, and no callback did. */
-class Lost extends Error {
-  constructor(readonly error: AntiphonError) {
-    super(error.message);
-  }
-}
-
-async function receive(stream: Stream): Promise<CoordinateResponse | undefined> {
-  try {
-    return await stream.receive();
-  } catch (failed) {
-    throw new Lost(fromConnect(failed));
-  }
-}
-
-function frame(said: MessageInitShape<typeof CoordinateRequestSchema>["frame"]): CoordinateRequest {
-  return create(CoordinateRequestSchema, said === undefined ? {} : { frame: said });
-}
-
-function suspendFrame(): CoordinateRequest {
-  return frame({ case: "suspend", value: {} });
-}
-
-function resultsFrame(batch: ToolsNeeded, results: RawResult[]): CoordinateRequest {
-  return frame({ case: "toolResults", value: { batchId: batch.batchId, runId: batch.runId, results } });
 }

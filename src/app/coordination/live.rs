@@ -119,6 +119,8 @@ struct Board {
     /// The decision whose frame was handed to a stream.
     delivered: Option<PendingId>,
     flight: Option<Arc<Flight>>,
+    /// The one before, until what it told was told to a stream that listens.
+    landed: Option<Arc<Flight>>,
     /// Ends an answer that waits for admission.
     starting: Option<CancellationToken>,
     /// What a broken stream does to the turn at work.
@@ -334,19 +336,38 @@ impl Live {
 
     /// The run of the turn at work is in flight.
     pub(super) fn flies(&self, flight: Arc<Flight>) {
-        self.board().flight = Some(flight);
+        let mut board = self.board();
+        board.flight = Some(flight);
+        board.landed = None;
+        drop(board);
         self.changed.send_replace(());
     }
 
     /// A flight has landed. A newer one stays.
     pub(super) fn landed(&self, flight: &Arc<Flight>) {
-        self.board().flight.take_if(|known| Arc::ptr_eq(known, flight));
+        let mut board = self.board();
+        let landed = board.flight.take_if(|known| Arc::ptr_eq(known, flight));
+        if board.attached && board.listens && landed.is_some() {
+            board.landed = landed;
+        }
+        drop(board);
         self.changed.send_replace(());
     }
 
     /// The flight of a run, if that is at work.
     pub(super) fn flight(&self, run_id: &RunId) -> Option<Arc<Flight>> {
         self.board().flight.clone().filter(|flight| flight.run_id == *run_id)
+    }
+
+    /// The flight of the last step, at work or landed, as long as a stream may not have told what it told.
+    pub(super) fn untold(&self) -> Option<Arc<Flight>> {
+        let board = self.board();
+        board.flight.clone().or_else(|| board.landed.clone())
+    }
+
+    /// What the last step told was told.
+    pub(super) fn told(&self) {
+        self.board().landed = None;
     }
 
     /// The flight of the last step, until it has landed.
@@ -448,6 +469,7 @@ impl Live {
         let was = board.attached && board.streams == stream;
         if was {
             board.attached = false;
+            board.landed = None;
             board.leaving += 1;
         }
         drop(board);

@@ -54,6 +54,8 @@ pub struct Stream {
     again: Option<u64>,
     /// The pieces of the answer of the turn at work.
     pieces: Option<Watcher>,
+    /// The last attempt whose beginning the pieces have passed.
+    attempt: u32,
     /// The flight whose pieces were told last.
     heard: Weak<Flight>,
     asides: mpsc::Receiver<Aside>,
@@ -123,6 +125,7 @@ impl Stream {
             first,
             again,
             pieces: None,
+            attempt: 0,
             heard: Weak::new(),
             asides,
             aside: None,
@@ -269,10 +272,13 @@ impl Stream {
                     }
                 },
             };
-            // What was said before the frame that ends a step is told before it.
-            if (recent.frame.asks() || matches!(recent.frame, Frame::Ended(_)))
-                && let Some(piece) = self.last_pieces().await
-            {
+            // What was said before the frame that ends a step, or that begins an answer anew, is told before it.
+            let piece = match &recent.frame {
+                Frame::Attempt { number, .. } => self.pieces_before(*number).await,
+                frame if frame.asks() || matches!(frame, Frame::Ended(_)) => self.last_pieces().await,
+                _ => None,
+            };
+            if let Some(piece) = piece {
                 if !self.page.is_empty() || recent.bodies.is_none() {
                     self.page.push_front((number, recent.frame));
                 }
@@ -280,6 +286,7 @@ impl Stream {
             }
             if let Frame::RunStarted { .. } = recent.frame {
                 self.pieces = None;
+                self.attempt = 0;
             }
             let told = Box::pin(self.app.told(&self.live, number, recent)).await?;
             self.cursor.store(number, Ordering::Release);
@@ -295,6 +302,7 @@ impl Stream {
 
     /// A piece of the answer that was not told yet, of a step that has ended.
     async fn last_pieces(&mut self) -> Option<Told> {
+        self.listen();
         let pieces = self.pieces.as_mut()?;
         while let Some(event) = pieces.next().await {
             if let Flown::Delta(delta) = event {
@@ -302,18 +310,31 @@ impl Stream {
             }
         }
         self.pieces = None;
+        self.live.told();
         None
     }
 
-    /// Listens to the pieces of the turn at work, if there is one and they are wanted.
+    /// A piece that was not told yet, of an attempt before one.
+    async fn pieces_before(&mut self, attempt: u32) -> Option<Told> {
+        self.listen();
+        while self.attempt < attempt {
+            match self.pieces.as_mut()?.next().await {
+                Some(Flown::Delta(delta)) => return Some(piece(delta)),
+                Some(Flown::Attempt { number, .. }) => self.attempt = number,
+                Some(_) => {}
+                None => self.pieces = None,
+            }
+        }
+        None
+    }
+
+    /// Listens to the pieces of the last step, if there are any that were not told and they are wanted.
     fn listen(&mut self) {
         if !self.deltas || self.pieces.is_some() {
             return;
         }
-        let Some(now) = self.live.now() else { return };
-        let State::TurnRunning(turn) = &now.state else { return };
         // Each step of a run has a flight of its own.
-        let flight = self.live.flight(&turn.run_id).filter(|flight| self.heard.as_ptr() != Arc::as_ptr(flight));
+        let flight = self.live.untold().filter(|flight| self.heard.as_ptr() != Arc::as_ptr(flight));
         if let Some(flight) = flight {
             self.heard = Arc::downgrade(&flight);
             self.pieces = Some(flight.watch(true, None));
@@ -336,6 +357,7 @@ impl Stream {
             }
             event = async { match pieces { Some(pieces) => pieces.next().await, None => pending().await } } => match event {
                 Some(Flown::Delta(delta)) => return Ok(Some(piece(delta))),
+                Some(Flown::Attempt { number, .. }) => self.attempt = number,
                 Some(_) => {}
                 None => self.pieces = None,
             },
