@@ -110,7 +110,10 @@ async fn b049_calls_without_ids_or_arguments_are_told_apart() {
     assert_eq!(made, [("get_palette", "{}"), ("open_page", r#"{"id":"A"}"#), ("open_page", r#"{"id":"B"}"#)]);
     let ids: std::collections::BTreeSet<_> = calls.iter().map(|call| &call.call_id).collect();
     assert_eq!(ids.len(), 3);
-    served.go_on(results(&asked, &["p", "a", "b"])).await;
+    // Where there are no ids, a result is known by its place: it goes out in that of its call, however it was given.
+    let given = [(2, "b"), (0, "p"), (1, "a")].map(|(at, text)| ask::result(&calls[at].call_id, text));
+    let done = served.go_on(ask::after_with(&asked.exchange_id, given.to_vec())).await;
+    assert_eq!(done.observations[0].adaptations, ["tool_results_reordered", "tool_result_wrapped"]);
     let sent = contents(&served, 1).await;
     let answer = |name: &str, output: &str| json!({"functionResponse": {"name": name, "response": {"output": output}}});
     assert_eq!(

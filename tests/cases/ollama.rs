@@ -177,7 +177,7 @@ async fn a_round_of_tools_with_thinking() {
         })
     );
     let results: Vec<&Value> = sent.as_array().unwrap()[2..].iter().map(|message| &message["content"]).collect();
-    assert_eq!(results.len(), 2);
+    assert_eq!(results, ["first", "second"], "a result is known by its place");
     assert!(sent.as_array().unwrap()[2..].iter().all(|message| message["tool_name"] == "look"));
 }
 

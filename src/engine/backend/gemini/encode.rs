@@ -7,7 +7,9 @@ use super::schema;
 use crate::domain::message::Role;
 use crate::domain::settings::{Contract, Parameters, ToolChoice};
 use crate::domain::tool::Tool;
-use crate::engine::backend::wire::{Body, Recipient, Writer, extra_fields, number, quoted, reader, unsupported};
+use crate::engine::backend::wire::{
+    Body, Recipient, Writer, extra_fields, in_order_of_calls, number, quoted, reader, unsupported,
+};
 use crate::engine::backend::{Call, Failure, Outbound};
 
 /// Fields that always come from the call, and the other spelling of one that is merged.
@@ -32,8 +34,13 @@ pub(super) fn encode(quirks: &Quirks, to: Recipient<'_>, call: &Call) -> Result<
     encoder.generation_config(extra)?;
     encoder.tools(call)?;
     encoder.body.extra_except(extra, &[CONFIG])?;
-    let first = call.messages.iter().take_while(|message| message.role == Role::System).count();
-    let (system, messages) = call.messages.split_at(first);
+    let ordered = in_order_of_calls(&call.messages);
+    if ordered.is_some() {
+        encoder.body.adapted.add("tool_results_reordered");
+    }
+    let messages = ordered.as_ref().unwrap_or(&call.messages);
+    let first = messages.iter().take_while(|message| message.role == Role::System).count();
+    let (system, messages) = messages.split_at(first);
     let Body { out, adapted, .. } = &mut encoder.body;
     let history = History::new(quirks, to);
     history.system(system, out, adapted)?;

@@ -6,7 +6,7 @@ use super::options;
 use super::quirks::{Quirks, StructuredOutput};
 use crate::domain::settings::{Contract, ToolChoice};
 use crate::domain::tool::Tool;
-use crate::engine::backend::wire::{Body, Config, Recipient, reader, unsupported};
+use crate::engine::backend::wire::{Body, Config, Recipient, in_order_of_calls, reader, unsupported};
 use crate::engine::backend::{Call, Failure, Outbound};
 
 /// Fields that always come from the call.
@@ -42,8 +42,14 @@ pub(super) fn encode(config: &Config<Quirks>, to: Recipient<'_>, call: &Call) ->
     format(quirks, &call.contract, &mut body)?;
     options::write(&quirks.options, &call.parameters, extra, &mut body)?;
     body.extra_except(extra, &[options::FIELD])?;
+    // Without ids, a result is known by its place.
+    let ordered = in_order_of_calls(&call.messages);
+    if ordered.is_some() {
+        body.adapted.add("tool_results_reordered");
+    }
+    let messages = ordered.as_ref().unwrap_or(&call.messages);
     body.out.key("messages").open(b'[');
-    History::new(quirks, to).write(&call.messages, &mut body.out, &mut body.adapted)?;
+    History::new(quirks, to).write(messages, &mut body.out, &mut body.adapted)?;
     body.out.close(b']');
     Ok(body.finish(stream, &call.model))
 }

@@ -129,8 +129,8 @@ fn results_are_objects_and_those_of_parallel_calls_one_content() {
         r#"{"role":"user","parts":[{"text":"go"}]},{"role":"model","parts":["#,
         r#"{"functionCall":{"id":"a","name":"w","args":{}}},{"functionCall":{"name":"w","args":{"invalid_arguments":"x"}}},"#,
         r#"{"functionCall":{"id":"o3","name":"w","args":{ "n": 1e400 }}},{"functionCall":{"id":"d","name":"w","args":{}}}]},"#,
-        r#"{"role":"user","parts":[{"functionResponse":{"name":"w","response":{"output":""}}},"#,
-        r##"{"functionResponse":{"id":"a","name":"w","response":{"$ref":"#/x"}}},"##,
+        r##"{"role":"user","parts":[{"functionResponse":{"id":"a","name":"w","response":{"$ref":"#/x"}}},"##,
+        r#"{"functionResponse":{"name":"w","response":{"output":""}}},"#,
         r#"{"functionResponse":{"id":"o3","name":"w","response":{"output":"ab"}}},"#,
         r#"{"functionResponse":{"id":"d","name":"w","response":{"error":"no"}}}]},"#,
         r#"{"role":"user","parts":[{"inlineData":{"mimeType":"image/png","data":"AQI="}}]},"#,
@@ -138,6 +138,7 @@ fn results_are_objects_and_those_of_parallel_calls_one_content() {
     );
     assert_eq!(text, expected);
     let told = [
+        "tool_results_reordered",
         "invalid_arguments_wrapped",
         "call_id_replaced",
         "tool_result_wrapped",

@@ -215,20 +215,20 @@ fn calls_and_results() {
         r#"{"role":"user","content":"x"},{"role":"assistant","content":"","tool_calls":["#,
         r#"{"function":{"name":"w","arguments":{"b": 18446744073709551616,"a":1.0}}},"#,
         r#"{"function":{"name":"w","arguments":{"invalid_arguments":"ls"}}}]},"#,
-        r#"{"role":"tool","tool_name":"w","content":"two"},{"role":"tool","tool_name":"w","content":""}"#,
+        r#"{"role":"tool","tool_name":"w","content":""},{"role":"tool","tool_name":"w","content":"two"}"#,
     );
     let (sent, adapted) = messages(Quirks::default(), history.clone());
-    assert_eq!((sent.as_str(), adapted), (expected, vec!["invalid_arguments_wrapped".to_owned()]));
+    // A result is known by its place: it goes out in that of its call.
+    let told = ["tool_results_reordered", "invalid_arguments_wrapped"].map(str::to_owned).to_vec();
+    assert_eq!((sent.as_str(), adapted), (expected, told));
     let (sent, adapted) = messages(Quirks { call_ids: true, ..Quirks::default() }, history.clone());
     let expected = expected
         .replacen(r#"{"function""#, r#"{"id":"c1","function""#, 1)
         .replacen(r#",{"function""#, r#",{"id":"o2","function""#, 1)
-        .replacen(r#""tool_name":"w""#, r#""tool_name":"w","tool_call_id":"o2""#, 1)
-        .replace(r#""tool_name":"w","content":"""#, r#""tool_name":"w","tool_call_id":"c1","content":"""#);
-    assert_eq!(
-        (sent, adapted),
-        (expected, vec!["call_id_replaced".to_owned(), "invalid_arguments_wrapped".to_owned()])
-    );
+        .replacen(r#""tool_name":"w""#, r#""tool_name":"w","tool_call_id":"c1""#, 1)
+        .replace(r#""tool_name":"w","content":"two""#, r#""tool_name":"w","tool_call_id":"o2","content":"two""#);
+    let told = ["tool_results_reordered", "call_id_replaced", "invalid_arguments_wrapped"].map(str::to_owned).to_vec();
+    assert_eq!((sent, adapted), (expected, told));
     assert_eq!(feature(Quirks { tools: false, ..Quirks::default() }, &call(history)), "tools");
 }
 
