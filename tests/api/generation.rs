@@ -123,8 +123,14 @@ async fn a_generation_is_answered_from_anywhere() {
     let mut coordinations = CoordinationServiceClient::new(program.fresh_channel());
     coordinations.answer(request).await.unwrap();
     let mut back = Loop::on(program.fresh_channel(), attach(&id)).await;
-    // What was presented before is told again first.
-    while back.decision().await.exchange.unwrap().text != "this" {}
+    // What was told before is told again first.
+    back.until(|told| match told {
+        pb::coordinate_response::Frame::DecisionNeeded(needed) => {
+            needed.exchange.as_ref().filter(|exchange| exchange.text == "this").map(|_| ())
+        }
+        _ => None,
+    })
+    .await;
 }
 
 /// A failure where another attempt may help is asked again, as the backend's policy says; any other one ends it.

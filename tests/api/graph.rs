@@ -151,7 +151,7 @@ async fn a_comparison_says_what_differs_after_the_common_ancestor() {
     assert_eq!(ask::texts(&[diff.messages[2].right.clone().unwrap()]), ["U:more"]);
     let settings: Vec<(&str, pb::ChangeKind)> =
         diff.settings.iter().map(|one| (one.name.as_str(), one.kind())).collect();
-    assert!(settings.contains(&("max_output_tokens", Changed)), "{settings:?}");
+    assert!(settings.contains(&("parameters.max_output_tokens", Changed)), "{settings:?}");
     let tools: Vec<(&str, pb::ChangeKind)> = diff.tools.iter().map(|one| (one.name.as_str(), one.kind())).collect();
     assert_eq!(tools, [("new", Added), ("old", Removed)]);
     // Page by page it is the same, and what is the same can be left out.

@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
-use crate::domain::coordination::{Frame, State};
+use crate::domain::coordination::Frame;
 use crate::domain::fault::{Fault, Reason};
 use crate::engine::backend::Delta;
 
