@@ -133,6 +133,7 @@ async fn claim_it(
         watcher = starts => watcher?,
         () = starting.cancelled() => return Err(cancelled(&named.unwrap_or_else(|| RunId::new("")))),
     };
+    live.takes_off(watcher.flight());
     let mut told = false;
     loop {
         tokio::select! {

@@ -119,8 +119,8 @@ struct Board {
     /// The decision whose frame was handed to a stream.
     delivered: Option<PendingId>,
     flight: Option<Arc<Flight>>,
-    /// The one before, until what it told was told to a stream that listens.
-    landed: Option<Arc<Flight>>,
+    /// That of the last step, until what it told was told to the stream that listened when it began.
+    untold: Option<Arc<Flight>>,
     /// Ends an answer that waits for admission.
     starting: Option<CancellationToken>,
     /// What a broken stream does to the turn at work.
@@ -336,21 +336,13 @@ impl Live {
 
     /// The run of the turn at work is in flight.
     pub(super) fn flies(&self, flight: Arc<Flight>) {
-        let mut board = self.board();
-        board.flight = Some(flight);
-        board.landed = None;
-        drop(board);
+        self.board().flight = Some(flight);
         self.changed.send_replace(());
     }
 
     /// A flight has landed. A newer one stays.
     pub(super) fn landed(&self, flight: &Arc<Flight>) {
-        let mut board = self.board();
-        let landed = board.flight.take_if(|known| Arc::ptr_eq(known, flight));
-        if board.attached && board.listens && landed.is_some() {
-            board.landed = landed;
-        }
-        drop(board);
+        self.board().flight.take_if(|known| Arc::ptr_eq(known, flight));
         self.changed.send_replace(());
     }
 
@@ -359,15 +351,20 @@ impl Live {
         self.board().flight.clone().filter(|flight| flight.run_id == *run_id)
     }
 
-    /// The flight of the last step, at work or landed, as long as a stream may not have told what it told.
-    pub(super) fn untold(&self) -> Option<Arc<Flight>> {
-        let board = self.board();
-        board.flight.clone().or_else(|| board.landed.clone())
+    /// A step begins, which may be over before anybody hears of it.
+    pub(super) fn takes_off(&self, flight: &Arc<Flight>) {
+        let mut board = self.board();
+        board.untold = (board.attached && board.listens).then(|| Arc::clone(flight));
+    }
+
+    /// The flight of the last step of a run, at work or over, as long as what it told may not have been told.
+    pub(super) fn untold(&self, run_id: &RunId) -> Option<Arc<Flight>> {
+        self.board().untold.clone().filter(|flight| flight.run_id == *run_id)
     }
 
     /// What the last step told was told.
     pub(super) fn told(&self) {
-        self.board().landed = None;
+        self.board().untold = None;
     }
 
     /// The flight of the last step, until it has landed.
@@ -469,7 +466,7 @@ impl Live {
         let was = board.attached && board.streams == stream;
         if was {
             board.attached = false;
-            board.landed = None;
+            board.untold = None;
             board.leaving += 1;
         }
         drop(board);

@@ -11,8 +11,9 @@ use std::sync::{Arc, Weak};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
-use crate::domain::coordination::Frame;
+use crate::domain::coordination::{Frame, State};
 use crate::domain::fault::{Fault, Reason};
+use crate::domain::id::RunId;
 use crate::engine::backend::Delta;
 
 use super::super::flight::{Event as Flown, Flight, Watcher};
@@ -56,6 +57,10 @@ pub struct Stream {
     pieces: Option<Watcher>,
     /// The last attempt whose beginning the pieces have passed.
     attempt: u32,
+    /// The run that the frames are of, where it began since this stream came.
+    run: Option<RunId>,
+    /// The number of the last frame when this stream came.
+    begun: u64,
     /// The flight whose pieces were told last.
     heard: Weak<Flight>,
     asides: mpsc::Receiver<Aside>,
@@ -106,6 +111,7 @@ impl Stream {
             None => now.state.pending_id().and_then(|id| id.sequence()),
         });
         let again = asks.filter(|sequence| attached && *sequence <= after);
+        let begun = if attached { live.now().map_or(0, |now| now.last_sequence) } else { 0 };
         let cursor = Arc::new(AtomicU64::new(after));
         let voice = Voice {
             app: Arc::clone(&app),
@@ -126,6 +132,8 @@ impl Stream {
             again,
             pieces: None,
             attempt: 0,
+            run: None,
+            begun,
             heard: Weak::new(),
             asides,
             aside: None,
@@ -284,9 +292,11 @@ impl Stream {
                 }
                 return Ok(Some(piece));
             }
-            if let Frame::RunStarted { .. } = recent.frame {
+            if let Frame::RunStarted { run_id } = &recent.frame {
                 self.pieces = None;
                 self.attempt = 0;
+                // Of a run that began before this stream came, only what is at work is told.
+                self.run = Some(run_id.clone()).filter(|_| number > self.begun);
             }
             let told = Box::pin(self.app.told(&self.live, number, recent)).await?;
             self.cursor.store(number, Ordering::Release);
@@ -302,7 +312,7 @@ impl Stream {
 
     /// A piece of the answer that was not told yet, of a step that has ended.
     async fn last_pieces(&mut self) -> Option<Told> {
-        self.listen();
+        self.listen_back();
         let pieces = self.pieces.as_mut()?;
         while let Some(event) = pieces.next().await {
             if let Flown::Delta(delta) = event {
@@ -316,7 +326,7 @@ impl Stream {
 
     /// A piece that was not told yet, of an attempt before one.
     async fn pieces_before(&mut self, attempt: u32) -> Option<Told> {
-        self.listen();
+        self.listen_back();
         while self.attempt < attempt {
             match self.pieces.as_mut()?.next().await {
                 Some(Flown::Delta(delta)) => return Some(piece(delta)),
@@ -328,14 +338,27 @@ impl Stream {
         None
     }
 
-    /// Listens to the pieces of the last step, if there are any that were not told and they are wanted.
+    /// Listens to the pieces of the turn at work, if there is one and they are wanted.
     fn listen(&mut self) {
+        let Some(now) = self.live.now() else { return };
+        if let State::TurnRunning(turn) = &now.state {
+            self.listen_to(self.live.flight(&turn.run_id));
+        }
+    }
+
+    /// Listens to the pieces of the step that a frame is of, which may be over already.
+    fn listen_back(&mut self) {
+        if let Some(run_id) = &self.run {
+            self.listen_to(self.live.untold(run_id));
+        }
+    }
+
+    fn listen_to(&mut self, flight: Option<Arc<Flight>>) {
         if !self.deltas || self.pieces.is_some() {
             return;
         }
         // Each step of a run has a flight of its own.
-        let flight = self.live.untold().filter(|flight| self.heard.as_ptr() != Arc::as_ptr(flight));
-        if let Some(flight) = flight {
+        if let Some(flight) = flight.filter(|flight| self.heard.as_ptr() != Arc::as_ptr(flight)) {
             self.heard = Arc::downgrade(&flight);
             self.pieces = Some(flight.watch(true, None));
         }
