@@ -37,7 +37,7 @@ async fn children(server: &Running, id: &str, page_size: i32) -> Vec<pb::Exchang
     loop {
         let request = pb::ListChildrenRequest { exchange_id: id.to_owned(), page_size, page_token };
         let page = server.graphs().list_children(request).await.unwrap().into_inner();
-        assert!(page.exchanges.len() <= page_size.max(50) as usize);
+        assert!(page.exchanges.len() <= usize::try_from(page_size.max(50)).unwrap());
         all.extend(page.exchanges);
         page_token = page.next_page_token;
         if page_token.is_empty() {

@@ -271,7 +271,7 @@ async fn indexes_that_a_store_lacks_are_completed() {
     world.ledger.complete_indexes(&world.ns).await.unwrap();
     let whole = world.store.dump(&world.ns);
     let is_index = |key: &[u8]| matches!(key.first(), Some(b'f' | b'g' | b'v'));
-    let deletes = whole.iter().map(|(key, _)| key.clone()).filter(|key| is_index(key)).collect::<Vec<_>>();
+    let deletes: Vec<_> = whole.keys().filter(|key| is_index(key)).cloned().collect();
     assert_eq!(deletes.len(), 70 + 1 + 1);
     world.store.commit(&world.ns, Write { deletes, ..Write::default() }).await.unwrap();
     let place = world.place(&root).await;
