@@ -384,14 +384,12 @@ impl App {
 const SCANS_FOR_A_PAGE: usize = 64;
 
 fn add_turn(turns: &mut Vec<TurnSummary>, exchange: Exchange, same: bool) {
-    let asked = exchange.messages.iter().rev().find(|message| message.role == crate::domain::message::Role::User);
-    let asked = asked.map(crate::domain::message::Message::joined_text);
     match turns.last_mut() {
         Some(turn) if same => {
             turn.exchange_count = turn.exchange_count.saturating_add(1);
             turn.last = exchange;
         }
-        _ => turns.push(TurnSummary { last: exchange, exchange_count: 1, user_text: asked.unwrap_or_default() }),
+        _ => turns.push(TurnSummary { user_text: exchange.asked(), last: exchange, exchange_count: 1 }),
     }
 }
 

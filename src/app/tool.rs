@@ -17,15 +17,6 @@ use super::{App, Caller, store_fault};
 /// How many exchanges one page looks at. Where few of them have what is looked for, a page has fewer than it may, and another follows.
 const LOOKED_AT: u64 = 4_096;
 
-/// Where to look.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// The path to an exchange.
-    Path(ExchangeId),
-    /// The path to the head of a thread.
-    Thread(ThreadId),
-}
-
 /// The tools of one call.
 pub struct CallTools {
     /// What it offered and what stands.
@@ -133,17 +124,6 @@ impl App {
     pub async fn tool_set(&self, caller: &Caller, id: Hash) -> Result<ToolSet, Fault> {
         let found = self.ledger.find_tool_set(&caller.namespace, id).await.map_err(store_fault)?;
         found.ok_or_else(|| Fault::not_found(Reason::ResourceNotFound, "tool_set", id.to_string()))
-    }
-
-    /// The exchange at the end of a scope; absent for a thread without exchanges.
-    ///
-    /// # Errors
-    /// When there is no such exchange or thread.
-    pub async fn scope_end(&self, caller: &Caller, scope: &Scope) -> Result<Option<ExchangeId>, Fault> {
-        match scope {
-            Scope::Path(id) => Ok(Some(self.parent(&caller.namespace, *id).await?.exchange.id)),
-            Scope::Thread(id) => Ok(self.read_thread(&caller.namespace, id).await?.1.exchange),
-        }
     }
 
     /// Drifts on the path to an exchange, nearest to the root first; with where to go on, when there may be more.

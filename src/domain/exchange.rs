@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::drift::Lineage;
 use super::id::{CallId, ExchangeId, Hash, Moment, RunId, ThreadId};
-use super::message::{Message, ToolCall};
+use super::message::{Message, Role, ToolCall};
 use super::run::{Observation, StopReason};
 use super::settings::{EffectiveSetting, Validation, Warning};
 use super::usage::Usage;
@@ -122,6 +122,12 @@ impl Exchange {
     /// Its answer calls tools, so its run is not over.
     pub fn is_pending(&self) -> bool {
         self.assistant.tool_calls().next().is_some()
+    }
+
+    /// The text of its last user message; empty when it has none.
+    pub fn asked(&self) -> String {
+        let asked = self.messages.iter().rev().find(|message| message.role == Role::User);
+        asked.map(Message::joined_text).unwrap_or_default()
     }
 
     /// The number of the turn that an exchange after this one belongs to. A turn is one COMPLETED run on a path, so a run that ended with

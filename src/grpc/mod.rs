@@ -23,6 +23,7 @@ pub mod observe;
 mod outcome;
 pub mod page;
 pub mod pb;
+mod position;
 mod run;
 pub mod status;
 mod thread;

@@ -10,10 +10,12 @@ use super::convert::tool_service;
 use super::page::Query;
 use super::pb;
 use super::pb::tool_service_server::ToolService;
+use super::position;
 use crate::app::App;
-use crate::app::tool::{DriftsFrom, Kind, Scope, Wanted};
-use crate::domain::fault::{Fault, Reason};
-use crate::domain::id::{ExchangeId, Hash, Moment};
+use crate::app::graph::Scope;
+use crate::app::tool::{DriftsFrom, Kind, Wanted};
+use crate::domain::fault::Fault;
+use crate::domain::id::{Hash, Moment};
 
 /// ToolService.
 pub(super) struct Tools {
@@ -33,22 +35,22 @@ impl Tools {
     ) -> Result<pb::ListToolOccurrencesResponse, Fault> {
         let list = tool_service::occurrences_from_pb(request)?;
         let query = Query::new("ToolService.ListToolOccurrences", &call.caller.namespace)
-            .with_all(scope_texts(list.scope.as_ref()).iter().map(String::as_str))
+            .with_all(list.scope.as_ref().map(Scope::texts).unwrap_or_default().iter().map(String::as_str))
             .with_all(wanted_texts(&list.wanted).iter().map(String::as_str));
-        let position = query.position(&list.page_token)?;
+        let at = query.position(&list.page_token)?;
         let (occurrences, next_page_token) = match &list.scope {
             None => {
-                let before = position.map(|bytes| fixed(&bytes).map(ExchangeId::from_bytes)).transpose()?;
+                let before = at.map(|bytes| position::exchange(&bytes)).transpose()?;
                 let (found, next) =
                     self.app.list_occurrences(&call.caller, &list.wanted, before, list.page_size).await?;
                 (found, next.map_or_else(String::new, |id| query.token(id.as_bytes())))
             }
             Some(scope) => {
-                let (end, depth) = match position {
-                    None => (self.app.scope_end(&call.caller, scope).await?, None),
+                let (end, depth) = match at {
+                    None => (self.app.scope_begin(&call.caller, scope).await?, None),
                     Some(bytes) => {
-                        let (end, depth) = split(&bytes)?;
-                        (Some(end), Some(u64::from_be_bytes(fixed(depth)?)))
+                        let (end, depth) = position::on_path(&bytes)?;
+                        (Some(end), Some(depth))
                     }
                 };
                 let Some(end) = end else { return Ok(pb::ListToolOccurrencesResponse::default()) };
@@ -71,15 +73,12 @@ impl Tools {
     ) -> Result<pb::ListToolDriftsResponse, Fault> {
         let list = tool_service::drifts_from_pb(request)?;
         let query = Query::new("ToolService.ListToolDrifts", &call.caller.namespace)
-            .with_all(scope_texts(Some(&list.scope)).iter().map(String::as_str))
+            .with_all(list.scope.texts().iter().map(String::as_str))
             .with_all(list.name.as_deref());
         let (end, from) = match query.position(&list.page_token)? {
-            None => (self.app.scope_end(&call.caller, &list.scope).await?, DriftsFrom { depth: 1, skip: 0 }),
+            None => (self.app.scope_begin(&call.caller, &list.scope).await?, DriftsFrom { depth: 1, skip: 0 }),
             Some(bytes) => {
-                let (end, rest) = split(&bytes)?;
-                let (depth, skip) = rest.split_at_checked(8).ok_or_else(damaged)?;
-                let from =
-                    DriftsFrom { depth: u64::from_be_bytes(fixed(depth)?), skip: u32::from_be_bytes(fixed(skip)?) };
+                let (end, from) = position::drifts(&bytes)?;
                 (Some(end), from)
             }
         };
@@ -96,15 +95,6 @@ impl Tools {
     }
 }
 
-/// What a scope is, for the token of a page. The head of a thread may move meanwhile, so tokens name the end of the path as well.
-fn scope_texts(scope: Option<&Scope>) -> Vec<String> {
-    match scope {
-        None => Vec::new(),
-        Some(Scope::Path(id)) => vec!["path".to_owned(), id.to_string()],
-        Some(Scope::Thread(id)) => vec!["thread".to_owned(), id.to_string()],
-    }
-}
-
 fn wanted_texts(wanted: &Wanted) -> Vec<String> {
     let kind = match wanted.kind {
         None => "",
@@ -114,19 +104,6 @@ fn wanted_texts(wanted: &Wanted) -> Vec<String> {
     let time = |moment: Option<Moment>| moment.map(|moment| moment.0.to_string()).unwrap_or_default();
     let schema = wanted.schema.as_ref().map(Hash::to_string).unwrap_or_default();
     vec![wanted.name.clone(), schema, kind.to_owned(), time(wanted.from), time(wanted.before)]
-}
-
-fn split(position: &[u8]) -> Result<(ExchangeId, &[u8]), Fault> {
-    let (end, rest) = position.split_at_checked(16).ok_or_else(damaged)?;
-    Ok((ExchangeId::from_bytes(fixed(end)?), rest))
-}
-
-fn fixed<const N: usize>(bytes: &[u8]) -> Result<[u8; N], Fault> {
-    bytes.try_into().map_err(|_| damaged())
-}
-
-fn damaged() -> Fault {
-    Fault::new(Reason::PageTokenInvalid, "the page token is damaged: begin again without one")
 }
 
 #[tonic::async_trait]

@@ -73,7 +73,7 @@ async fn b103_a_crash_between_answer_and_commit_leaves_all_or_nothing() {
         let asked = provider.count();
         let told = tokio::spawn(async move { client.r#continue(call).await });
         provider.outcome(asked).await;
-        // From at once to well after the commit.
+        // The kill comes at every moment from at once to well after the commit; no event marks the ones between, and none is waited for.
         tokio::time::sleep(Duration::from_millis(u64::try_from(number * number).unwrap() / 3)).await;
         program.kill();
         let told = told.await.unwrap().ok().map(|done| done.into_inner().exchange.unwrap().exchange_id);

@@ -409,7 +409,7 @@ async fn at_any_moment() {
         }
         last = Some(needed.clone());
         stream.act(turn_of(&format!("turn {}", needed.turns_started))).await;
-        // Anywhere from before the claim to after the end of the turn.
+        // The kill comes anywhere from before the claim to after the end of the turn; no event marks the moments between.
         tokio::time::sleep(Duration::from_micros(dice.roll(12_000))).await;
         home = home.killed(stream).await;
     }

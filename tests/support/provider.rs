@@ -286,6 +286,7 @@ async fn play(entry: &Entry, out: &mut (impl AsyncWrite + Unpin)) -> bool {
                     chunk.extend_from_slice(b"\r\n");
                     out.write_all(&chunk).await?;
                 }
+                // A provider that takes its time, which is what the test is about.
                 Step::Gap(gap) => tokio::time::sleep(*gap).await,
                 Step::Wait(gate) => gate.passed().await,
             }

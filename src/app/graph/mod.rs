@@ -10,7 +10,6 @@ use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph::{self, Place, Segment};
 use crate::domain::id::{ExchangeId, Namespace, ThreadId};
-use crate::domain::message::{Message, Role};
 use crate::domain::run::State;
 use crate::domain::thread::Thread;
 
@@ -189,15 +188,21 @@ impl App {
 
     async fn node_on(&self, namespace: &Namespace, path: &[Segment], depth: u64) -> Result<Node, Fault> {
         let (exchange, place) = self.exchange_on(namespace, path, depth).await?;
-        self.node(namespace, exchange, place).await
+        let children = self.children_of(namespace, place).await?;
+        self.node(namespace, exchange, children).await
     }
 
     async fn node_at(&self, namespace: &Namespace, place: Place) -> Result<Node, Fault> {
         let exchange = self.exchange_at(namespace, place).await?;
-        self.node(namespace, exchange, place).await
+        let children = self.children_of(namespace, place).await?;
+        self.node(namespace, exchange, children).await
     }
 
-    async fn node(&self, namespace: &Namespace, mut exchange: Exchange, place: Place) -> Result<Node, Fault> {
+    async fn children_of(&self, namespace: &Namespace, place: Place) -> Result<u64, Fault> {
+        self.ledger.count_children(namespace, place).await.map_err(store_fault)
+    }
+
+    async fn node(&self, namespace: &Namespace, mut exchange: Exchange, children: u64) -> Result<Node, Fault> {
         let run = match &exchange.run_id {
             Some(id) => self.ledger.run(namespace, id).await.map_err(store_fault)?,
             None => None,
@@ -210,22 +215,14 @@ impl App {
             Some(run) => run.state == State::Completed && run.exchange == Some(exchange.id),
             None => !exchange.is_pending(),
         };
-        let asked = exchange.messages.iter().rev().find(|message| message.role == Role::User);
-        let user_preview = asked.map(preview).unwrap_or_default();
-        let assistant_preview = preview(&exchange.assistant);
+        let user_preview = preview(&exchange.asked());
+        let assistant_preview = preview(&exchange.assistant.joined_text());
         // A page of nodes must not hold what a page of histories does.
         exchange.messages = Vec::new();
         exchange.assistant.parts = Vec::new();
         exchange.settings = Vec::new();
         exchange.observations = Vec::new();
-        Ok(Node {
-            ends_turn,
-            run_state: run.map(|run| run.state),
-            user_preview,
-            assistant_preview,
-            children: self.ledger.count_children(namespace, place).await.map_err(store_fault)?,
-            exchange,
-        })
+        Ok(Node { ends_turn, run_state: run.map(|run| run.state), user_preview, assistant_preview, children, exchange })
     }
 
     /// The threads whose head an exchange is: the one that it was made on, and those whose heads were put on it.
@@ -254,8 +251,8 @@ fn up_to(path: &[Segment], place: Option<Place>) -> Vec<Segment> {
     before.chain([Segment { branch: place.branch, last: place.depth }]).collect()
 }
 
-fn preview(message: &Message) -> String {
-    message.joined_text().chars().take(PREVIEW).collect()
+fn preview(text: &str) -> String {
+    text.chars().take(PREVIEW).collect()
 }
 
 fn none_such(id: ExchangeId) -> Fault {

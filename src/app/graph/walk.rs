@@ -162,7 +162,10 @@ impl App {
     }
 
     /// The end of a path, or the top of a tree; absent for a thread without exchanges.
-    pub(super) async fn scope_begin(&self, caller: &Caller, scope: &Scope) -> Result<Option<ExchangeId>, Fault> {
+    ///
+    /// # Errors
+    /// When there is no such exchange or thread.
+    pub async fn scope_begin(&self, caller: &Caller, scope: &Scope) -> Result<Option<ExchangeId>, Fault> {
         let namespace = &caller.namespace;
         let (Scope::Thread(thread) | Scope::Tree(thread)) = scope else {
             let (Scope::Path(id) | Scope::Subtree(id, _)) = scope else { return Ok(None) };
@@ -201,15 +204,10 @@ impl App {
             let id = node.exchange.id;
             let is_end = depth == 1 || depth == place.depth;
             above = self.show(namespace, node, detail, is_end, (above, 0, false), &mut page).await?;
-            if page.shown.len() == limit && depth < place.depth {
-                page.next = Some(position(end, id, above, 0));
-                return Ok(page);
-            }
             depth += 1;
-            if depth <= place.depth {
-                page.next = Some(position(end, id, above, 0));
-            } else {
-                page.next = None;
+            page.next = (depth <= place.depth).then(|| position(end, id, above, 0));
+            if page.shown.len() == limit {
+                break;
             }
         }
         Ok(page)
@@ -262,7 +260,8 @@ impl Walk<'_> {
             Some(at) => {
                 let place = self.app.place_of(self.namespace, at.last).await?;
                 let above = Above { shown: at.shown, hidden: at.hidden };
-                self.enter((at.last, place), at.level, above).await?;
+                let ahead = self.ahead(place).await?;
+                self.enter((at.last, place), at.level, above, ahead);
             }
         }
         while let Some((child, level, parts, above)) = self.next().await? {
@@ -283,17 +282,29 @@ impl Walk<'_> {
         above: Above,
     ) -> Result<(), Fault> {
         self.looked += 1;
-        let node = self.app.node_at(self.namespace, place).await?;
+        let ahead = self.ahead(place).await?;
+        // Where not all that follow were read, or none, they are counted.
+        let children = match ahead.len() {
+            read if read < BATCH && place.depth < self.deepest => read as u64,
+            _ => self.app.children_of(self.namespace, place).await?,
+        };
+        let exchange = self.app.exchange_at(self.namespace, place).await?;
+        let node = self.app.node(self.namespace, exchange, children).await?;
         let is_end = place == self.top || place.depth >= self.deepest;
         let above =
             self.app.show(self.namespace, node, self.detail, is_end, (above, level, parts), &mut self.page).await?;
         self.at = Some(position(id, id, above, level));
-        self.enter((id, place), level, above).await
+        self.enter((id, place), level, above, ahead);
+        Ok(())
+    }
+
+    /// The first of what follows an exchange, as far as that is looked at.
+    async fn ahead(&self, place: Place) -> Result<Vec<(ExchangeId, Place)>, Fault> {
+        if place.depth < self.deepest { self.children(place, None, BATCH).await } else { Ok(Vec::new()) }
     }
 
     /// Puts an exchange on the way down, with the first of its children.
-    async fn enter(&mut self, (id, place): (ExchangeId, Place), level: u32, above: Above) -> Result<(), Fault> {
-        let ahead = if place.depth < self.deepest { self.children(place, None, BATCH).await? } else { Vec::new() };
+    fn enter(&mut self, (id, place): (ExchangeId, Place), level: u32, above: Above, ahead: Vec<(ExchangeId, Place)>) {
         self.stack.push(Frame {
             id,
             place,
@@ -304,7 +315,6 @@ impl Walk<'_> {
             is_read: ahead.len() < BATCH,
             ahead: ahead.into(),
         });
-        Ok(())
     }
 
     async fn children(

@@ -172,6 +172,7 @@ async fn a_deadline_that_was_put_off_leaves_time_for_another_attempt() {
     let deadline = watch::Sender::new(Some(began + Duration::from_secs(5)));
     let call = Execution { deadline: Some(deadline.subscribe()), ..Execution::default() };
     let joined = async {
+        // The test's clock stands still until all wait, and then jumps: nobody waits for this.
         tokio::time::sleep(Duration::from_millis(500)).await;
         deadline.send_replace(Some(began + Duration::from_secs(60)));
     };
@@ -203,6 +204,7 @@ async fn cancelling_ends_a_wait_between_attempts() {
     let call = Execution { cancel: Some(cancel.clone()), ..Execution::default() };
     let began = Instant::now();
     let later = async {
+        // As above: a time of the test's own clock, in the middle of the wait.
         tokio::time::sleep(Duration::from_secs(1)).await;
         cancel.cancel();
     };

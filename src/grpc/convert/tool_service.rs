@@ -3,8 +3,8 @@
 use super::inspect::page_size_from_pb;
 use super::problem::{self, absent_if_empty, filled, whole};
 use super::{Path, Problems, id, moment, scope, tool};
-use crate::app::graph::Scope as Part;
-use crate::app::tool::{CallTools, Drifted, Kind, Occurrence, Scope, Wanted};
+use crate::app::graph::Scope;
+use crate::app::tool::{CallTools, Drifted, Kind, Occurrence, Wanted};
 use crate::domain::fault::Fault;
 use crate::grpc::page::Sizes;
 use crate::grpc::{pb, unimplemented};
@@ -70,19 +70,15 @@ pub fn drifts_from_pb(request: pb::ListToolDriftsRequest) -> Result<Drifts, Faul
     })
 }
 
+/// A path: what a tool was on it is known in its order.
 fn scope_from_pb(scope: pb::GraphScope, at: &Path<'_>, problems: &mut Problems) -> Option<Scope> {
-    match scope::from_pb(scope, at, problems)? {
-        Part::Path(id) => Some(Scope::Path(id)),
-        Part::Thread(id) => Some(Scope::Thread(id)),
-        Part::Subtree(..) => {
-            problems.not_implemented(&at.field("subtree"), unimplemented::TOOLS_OF_SUBTREE);
-            None
-        }
-        Part::Tree(_) => {
-            problems.not_implemented(&at.field("thread_tree"), unimplemented::TOOLS_OF_THREAD_TREE);
-            None
-        }
+    let scope = scope::from_pb(scope, at, problems)?;
+    match scope {
+        Scope::Path(_) | Scope::Thread(_) => return Some(scope),
+        Scope::Subtree(..) => problems.not_implemented(&at.field("subtree"), unimplemented::TOOLS_OF_SUBTREE),
+        Scope::Tree(_) => problems.not_implemented(&at.field("thread_tree"), unimplemented::TOOLS_OF_THREAD_TREE),
     }
+    None
 }
 
 fn kind_from_pb(number: i32, at: &Path<'_>, problems: &mut Problems) -> Option<Option<Kind>> {

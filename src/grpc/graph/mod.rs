@@ -1,7 +1,6 @@
 //! GraphService: each RPC reads its request, asks `app` and writes its answer. It must not decide anything.
 
 mod drawing;
-mod token;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,6 +12,7 @@ use super::convert::graph::{self as convert, Draw, Form};
 use super::page::Query;
 use super::pb;
 use super::pb::graph_service_server::GraphService;
+use super::position;
 use crate::app::App;
 use crate::app::graph::Walked;
 use crate::domain::fault::Fault;
@@ -33,7 +33,7 @@ impl Graphs {
     async fn children(&self, call: &Call, request: pb::ListChildrenRequest) -> Result<pb::ListChildrenResponse, Fault> {
         let list = convert::neighbours_from_pb(&request.exchange_id, request.page_size, request.page_token)?;
         let query = Query::new("GraphService.ListChildren", &call.caller.namespace).with(&list.exchange.to_string());
-        let after = query.position(&list.page_token)?.map(|bytes| token::exchange(&bytes)).transpose()?;
+        let after = query.position(&list.page_token)?.map(|bytes| position::exchange(&bytes)).transpose()?;
         let (nodes, next) = self.app.list_children(&call.caller, list.exchange, after, list.page_size).await?;
         Ok(pb::ListChildrenResponse {
             exchanges: nodes.into_iter().map(convert::node_to_pb).collect(),
@@ -48,7 +48,7 @@ impl Graphs {
     ) -> Result<pb::ListAncestorsResponse, Fault> {
         let list = convert::neighbours_from_pb(&request.exchange_id, request.page_size, request.page_token)?;
         let query = Query::new("GraphService.ListAncestors", &call.caller.namespace).with(&list.exchange.to_string());
-        let from = query.position(&list.page_token)?.map(|bytes| token::number(&bytes)).transpose()?;
+        let from = query.position(&list.page_token)?.map(|bytes| position::number(&bytes)).transpose()?;
         let (nodes, next) = self.app.list_ancestors(&call.caller, list.exchange, from, list.page_size).await?;
         Ok(pb::ListAncestorsResponse {
             exchanges: nodes.into_iter().map(convert::node_to_pb).collect(),
@@ -63,10 +63,10 @@ impl Graphs {
             .with(&compare.left.to_string())
             .with(&compare.right.to_string())
             .with(&aspects);
-        let from = query.position(&compare.page_token)?.map(|bytes| token::diff(&bytes)).transpose()?;
+        let from = query.position(&compare.page_token)?.map(|bytes| position::diff(&bytes)).transpose()?;
         let sides = (compare.left, compare.right);
         let mut page = self.app.diff(&call.caller, sides, compare.aspects, from, compare.page_size).await?;
-        let next = page.next.take().map_or_else(String::new, |next| query.token(&token::of_diff(next)));
+        let next = page.next.take().map_or_else(String::new, |next| query.token(&position::of_diff(next)));
         Ok(convert::diff_to_pb(page, next))
     }
 
@@ -76,10 +76,10 @@ impl Graphs {
         let query = Query::new("GraphService.GetGraph", &call.caller.namespace)
             .with_all(draw.scope.texts().iter().map(String::as_str))
             .with(&how);
-        let from = query.position(&draw.page_token)?.map(|bytes| token::walk(&bytes)).transpose()?;
+        let from = query.position(&draw.page_token)?.map(|bytes| position::walk(&bytes)).transpose()?;
         let is_first = from.is_none();
         let mut page = self.app.walk(&call.caller, &draw.scope, draw.detail, from, draw.page_size).await?;
-        let next_page_token = page.next.take().map_or_else(String::new, |next| query.token(&token::of_walk(&next)));
+        let next_page_token = page.next.take().map_or_else(String::new, |next| query.token(&position::of_walk(&next)));
         let is_last = next_page_token.is_empty();
         Ok(match draw.form {
             Form::Data => {
@@ -99,13 +99,13 @@ impl Graphs {
         let search = convert::search_from_pb(request)?;
         let what = format!("{:?}", search.wanted);
         let query = Query::new("GraphService.Search", &call.caller.namespace).with(&what);
-        let from = query.position(&search.page_token)?.map(|bytes| token::search(&bytes)).transpose()?;
+        let from = query.position(&search.page_token)?.map(|bytes| position::search(&bytes)).transpose()?;
         let found = self.app.search(&call.caller, &search.wanted, from, search.page_size).await?;
         Ok(pb::SearchResponse {
             hits: found.hits.into_iter().map(convert::hit_to_pb).collect(),
             read_count: found.read,
             read_limit_reached: found.is_cut,
-            next_page_token: found.next.map_or_else(String::new, |next| query.token(&token::of_search(&next))),
+            next_page_token: found.next.map_or_else(String::new, |next| query.token(&position::of_search(&next))),
         })
     }
 }

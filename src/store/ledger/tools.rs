@@ -5,14 +5,13 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use super::Ledger;
 use super::exchanges::{Stretch, lean, missing, stretches};
-use super::names::named;
 use crate::domain::drift::Seen;
 use crate::domain::exchange::Glance;
 use crate::domain::graph::{Place, Segment};
 use crate::domain::id::{ExchangeId, Hash};
 use crate::domain::tool::{Tool, ToolSet};
 use crate::store::layout::{self, Entry};
-use crate::store::record::{ToolHashes, corrupt, decode};
+use crate::store::record::{ToolHashes, corrupt};
 use crate::store::{Error, Namespace};
 
 /// Reads that are on their way at a time.
@@ -92,14 +91,13 @@ impl Ledger {
         before: Option<ExchangeId>,
         limit: usize,
     ) -> Result<Vec<Glance>, Error> {
-        let entries = self.store.scan(ns, layout::ids_before(before, limit)).await?;
-        let places = entries.iter().map(|(key, raw)| decode(&named(key)?, raw)).collect::<Result<Vec<Place>, _>>()?;
+        let places = self.newest(ns, before, limit).await?.into_iter().map(|(_, place)| place);
         let read = |place| async move {
             let entry = Entry::Exchange(place);
             let raw = self.raw(ns, &entry).await?.ok_or_else(|| missing(place))?;
             lean(&entry, &raw)?.glance().map_err(|malformed| corrupt(&entry, malformed))
         };
-        stream::iter(places).map(read).buffered(AHEAD).try_collect().await
+        stream::iter(places.collect::<Vec<_>>()).map(read).buffered(AHEAD).try_collect().await
     }
 
     async fn tool(&self, ns: &Namespace, hash: Hash) -> Result<Tool, Error> {

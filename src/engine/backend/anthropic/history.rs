@@ -6,7 +6,7 @@ use super::names::{Ids, tool_name};
 use super::quirks::Quirks;
 use crate::domain::message::{CacheMarker, Kind, Message, Part, ProviderData, Role, ToolCall, ToolResult};
 use crate::engine::backend::Failure;
-use crate::engine::backend::wire::{Adaptations, Recipient, Value, Writer, put_back, reader, unsupported};
+use crate::engine::backend::wire::{Adaptations, Recipient, Value, Writer, put_back, tools, unsupported};
 
 /// What is known of the messages written so far.
 pub(super) struct History<'a> {
@@ -238,13 +238,7 @@ impl<'a> History<'a> {
         out.key("type").text("tool_use");
         out.key("id").text(&self.ids.give(call, adapted));
         out.key("name").text(&tool_name(&call.name, adapted));
-        out.key("input");
-        if !reader::is_object(&call.arguments_json) {
-            adapted.add("invalid_arguments_wrapped");
-            out.object(|out| out.key("invalid_arguments").text(&call.arguments_json));
-        } else if out.json(&call.arguments_json) {
-            adapted.add("replaced_invalid_unicode");
-        }
+        tools::arguments(&call.arguments_json, out.key("input"), adapted);
         self.own_fields(part, out, adapted);
         self.markers.write(part.cache_marker.as_ref(), out, adapted);
         out.close(b'}');
@@ -259,9 +253,7 @@ impl<'a> History<'a> {
         adapted: &mut Adaptations,
     ) -> Result<(), Failure> {
         for part in &message.parts {
-            let Kind::ToolResult(result) = &part.kind else {
-                return Err(unsupported("messages.parts", "a tool message has a part that is no result"));
-            };
+            let result = tools::result_in(part)?;
             self.open(out);
             let marker = part.cache_marker.as_ref().or_else(|| last_marker(&result.parts));
             self.result(result, marker, index, out, adapted)?;

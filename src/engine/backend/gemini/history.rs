@@ -7,7 +7,7 @@ use super::quirks::Quirks;
 use crate::domain::id::CallId;
 use crate::domain::message::{Kind, Media, Message, Part, Role, ToolCall, ToolResult};
 use crate::engine::backend::Failure;
-use crate::engine::backend::wire::{Adaptations, Recipient, Value, Writer, put_back, reader, unsupported};
+use crate::engine::backend::wire::{Adaptations, Recipient, Value, Writer, put_back, reader, tools, unsupported};
 
 /// What is known of the messages written so far.
 pub(super) struct History<'a> {
@@ -218,13 +218,7 @@ impl<'a> History<'a> {
                 out.key("id").text(id);
             }
             out.key("name").text(&call.name);
-            out.key("args");
-            if !reader::is_object(&call.arguments_json) {
-                adapted.add("invalid_arguments_wrapped");
-                out.object(|out| out.key("invalid_arguments").text(&call.arguments_json));
-            } else {
-                verbatim(&call.arguments_json, out, adapted);
-            }
+            tools::arguments(&call.arguments_json, out.key("args"), adapted);
         });
         self.own_fields(part, out, adapted);
         if let Some(word) = self.quirks.signature_stand_in.as_deref().filter(|_| is_first && !self.has_signature(part))
@@ -264,9 +258,7 @@ impl<'a> History<'a> {
 
     fn results(&mut self, message: &'a Message, out: &mut Writer, adapted: &mut Adaptations) -> Result<(), Failure> {
         for part in &message.parts {
-            let Kind::ToolResult(result) = &part.kind else {
-                return Err(unsupported("messages.parts", "a tool message has a part that is no result"));
-            };
+            let result = tools::result_in(part)?;
             if part.cache_marker.is_some() {
                 adapted.add("cache_markers_dropped");
             }

@@ -7,7 +7,7 @@ use super::quirks::{Quirks, SendReasoning};
 use crate::domain::id::CallId;
 use crate::domain::message::{Kind, Media, Message, Part, Role, ToolCall, ToolResult};
 use crate::engine::backend::Failure;
-use crate::engine::backend::wire::{Adaptations, Recipient, Writer, reader, unsupported};
+use crate::engine::backend::wire::{Adaptations, Recipient, Writer, tools, unsupported};
 
 /// What is known of the messages written so far.
 pub(super) struct History<'a> {
@@ -192,7 +192,7 @@ impl<'a> History<'a> {
                 }
                 out.key("function").object(|out| {
                     out.key("name").text(&call.name);
-                    arguments(call, out.key("arguments"), adapted);
+                    tools::arguments(&call.arguments_json, out.key("arguments"), adapted);
                 });
             });
             self.calls.insert(&call.call_id, (&call.name, id.to_owned()));
@@ -203,9 +203,7 @@ impl<'a> History<'a> {
 
     fn tool(&mut self, message: &'a Message, out: &mut Writer, adapted: &mut Adaptations) -> Result<(), Failure> {
         for part in &message.parts {
-            let Kind::ToolResult(result) = &part.kind else {
-                return Err(unsupported("messages.parts", "a tool message has a part that is no result"));
-            };
+            let result = tools::result_in(part)?;
             self.result(result, out, adapted)?;
         }
         Ok(())
@@ -270,17 +268,4 @@ impl Content<'_> {
             out.key("images").array(|out| self.images.iter().for_each(|bytes| out.base64_text(bytes)));
         }
     }
-}
-
-/// Arguments are an object here, never a text: its bytes are those of the model, order and digits included.
-fn arguments(call: &ToolCall, out: &mut Writer, adapted: &mut Adaptations) {
-    let arguments = call.arguments_json.as_str();
-    if reader::is_object(arguments) {
-        if out.json(arguments) {
-            adapted.add("replaced_invalid_unicode");
-        }
-        return;
-    }
-    adapted.add("invalid_arguments_wrapped");
-    out.object(|out| out.key("invalid_arguments").text(arguments));
 }

@@ -2,29 +2,28 @@
 //! begin with those of a shorter one. Nothing refers to what the provider keeps: the whole history goes out, every time. It must not know
 //! settings of the call.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::content::content;
 use super::quirks::{InvalidArguments, Quirks, SendReasoning, SystemRole, ToolResultMedia};
 use super::said::{self, Group};
-use crate::domain::id::CallId;
 use crate::domain::message::{Kind, Message, Part, ProviderData, Role, ToolCall, ToolResult};
 use crate::engine::backend::Failure;
+use crate::engine::backend::wire::tools::{self, CallIds, IdForm};
 use crate::engine::backend::wire::{Adaptations, Object, Recipient, Value, Writer, reader, unsupported};
 
 /// What is known of the messages written so far.
 pub(super) struct History<'a> {
     quirks: &'a Quirks,
     recipient: Recipient<'a>,
-    wire_ids: HashMap<&'a CallId, String>,
-    used_ids: HashSet<String>,
+    ids: CallIds<'a>,
     /// Images and files of results, for the user message that follows the last result of a batch.
     media: Vec<&'a Part>,
 }
 
 impl<'a> History<'a> {
     pub(super) fn new(quirks: &'a Quirks, recipient: Recipient<'a>) -> Self {
-        Self { quirks, recipient, wire_ids: HashMap::new(), used_ids: HashSet::new(), media: Vec::new() }
+        Self { quirks, recipient, ids: CallIds::default(), media: Vec::new() }
     }
 
     pub(super) fn write(
@@ -187,89 +186,37 @@ impl<'a> History<'a> {
         if !self.quirks.tools {
             return Err(unsupported("tools", "the history has tool calls, which this backend does not know"));
         }
-        let id = self.wire_id(call, here, adapted);
+        let form = IdForm::AtMost(self.quirks.max_call_id_length.into());
+        let id = self.ids.give(call, here, (self.quirks.unique_call_ids, form), adapted);
         out.open(b'{');
         out.key("type").text("function_call");
         out.key("call_id").text(&id);
         out.key("name").text(&call.name);
-        self.arguments(call, out.key("arguments"), adapted);
+        let verbatim = self.quirks.invalid_arguments == InvalidArguments::Verbatim;
+        tools::arguments_text(&call.arguments_json, verbatim, out.key("arguments"), adapted);
         match self.own(part).and_then(|data| object(&data.data_json)) {
             Some(fields) => said::fields(&fields, ids, out, adapted),
             None if part.provider_data.is_some() => adapted.add("foreign_data_dropped"),
             None => {}
         }
         out.close(b'}');
-        self.wire_ids.insert(&call.call_id, id);
         Ok(())
-    }
-
-    fn arguments(&self, call: &ToolCall, out: &mut Writer, adapted: &mut Adaptations) {
-        let arguments = call.arguments_json.as_str();
-        if self.quirks.invalid_arguments == InvalidArguments::Verbatim || reader::is_object(arguments) {
-            out.text(arguments);
-            return;
-        }
-        adapted.add("invalid_arguments_wrapped");
-        let mut wrapped = Writer::new();
-        wrapped.object(|wrapped| wrapped.key("invalid_arguments").text(arguments));
-        out.text(&String::from_utf8_lossy(&wrapped.into_bytes()));
-    }
-
-    /// The id of a call on the wire: the provider's, unless there is none, it is too long, or it cannot tell this call from another one.
-    fn wire_id(&mut self, call: &'a ToolCall, here: &mut HashSet<&'a str>, adapted: &mut Adaptations) -> String {
-        let given = call.provider_call_id.as_str();
-        let repeats = !here.insert(given) || self.quirks.unique_call_ids && self.used_ids.contains(given);
-        let mut id = if given.is_empty() {
-            call.call_id.as_str().to_owned()
-        } else if repeats {
-            adapted.add("call_id_replaced");
-            call.call_id.as_str().to_owned()
-        } else {
-            given.to_owned()
-        };
-        let limit = usize::from(self.quirks.max_call_id_length);
-        if id.len() > limit {
-            adapted.add("call_id_replaced");
-            id = blake3::hash(id.as_bytes()).to_hex().chars().take(limit).collect();
-        }
-        self.used_ids.insert(given.to_owned());
-        id
     }
 
     fn tool(&mut self, message: &'a Message, out: &mut Writer, adapted: &mut Adaptations) -> Result<(), Failure> {
         for part in &message.parts {
-            let Kind::ToolResult(result) = &part.kind else {
-                return Err(unsupported("messages.parts", "a tool message has a part that is no result"));
-            };
+            let result = tools::result_in(part)?;
             self.result(result, out, adapted)?;
         }
         Ok(())
     }
 
     fn result(&mut self, result: &'a ToolResult, out: &mut Writer, adapted: &mut Adaptations) -> Result<(), Failure> {
-        let mut sent = Vec::new();
-        for part in &result.parts {
-            match &part.kind {
-                Kind::Image(..) | Kind::File(..) if self.quirks.tool_result_media == ToolResultMedia::UserMessage => {
-                    adapted.add("tool_result_media_moved");
-                    self.media.push(part);
-                }
-                Kind::Text(text) if text.is_empty() && result.parts.len() > 1 => adapted.add("empty_text_dropped"),
-                Kind::Text(_) | Kind::Image(..) | Kind::File(..) => sent.push(part),
-                Kind::Unknown(..) => adapted.add("unknown_parts_dropped"),
-                Kind::ToolCall(_) | Kind::ToolResult(_) | Kind::Reasoning(_) | Kind::Refusal(_) => {
-                    return Err(unsupported("messages.parts", "a tool result has a part that results cannot have"));
-                }
-            }
-        }
-        if result.is_error {
-            // The dialect has no flag for it; the text is the tool's own.
-            adapted.add("tool_error_flag_dropped");
-        }
-        let id = self.wire_ids.get(&result.call_id).map_or(result.call_id.as_str(), String::as_str);
+        let moves = self.quirks.tool_result_media == ToolResultMedia::UserMessage;
+        let sent = tools::parts_of(result, moves.then_some(&mut self.media), adapted)?;
         out.open(b'{');
         out.key("type").text("function_call_output");
-        out.key("call_id").text(id);
+        out.key("call_id").text(self.ids.of(&result.call_id));
         out.key("output");
         content(self.quirks, &sent, out, adapted)?;
         out.close(b'}');

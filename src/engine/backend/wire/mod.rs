@@ -18,6 +18,7 @@ mod retry_after;
 #[cfg(test)]
 pub(crate) mod sample;
 mod sse;
+pub(crate) mod tools;
 mod writer;
 
 use super::{Call, Failure, FailureKind, Outbound};

@@ -9,7 +9,7 @@ from typing import overload
 
 from antiphon._async.callbacks import AfterCall, BeforeCall
 from antiphon._async.conversation import Conversation
-from antiphon._async.library import Library
+from antiphon._async.records import Records
 from antiphon._async.prompts import Prompts
 from antiphon.branch import Branch
 from antiphon.error import Error
@@ -20,7 +20,7 @@ from antiphon.retry import fresh
 from antiphon.tool import Tools
 
 
-class AsyncClient(Prompts, Library):
+class AsyncClient(Prompts, Records):
     """Talks to one server. Close it, or use it in a `with` block."""
 
     @classmethod

@@ -10,7 +10,7 @@ from typing import overload
 
 from antiphon._sync.callbacks import AfterCall, BeforeCall
 from antiphon._sync.conversation import Conversation
-from antiphon._sync.library import Library
+from antiphon._sync.records import Records
 from antiphon._sync.prompts import Prompts
 from antiphon.branch import Branch
 from antiphon.error import Error
@@ -21,7 +21,7 @@ from antiphon.retry import fresh
 from antiphon.tool import Tools
 
 
-class Client(Prompts, Library):
+class Client(Prompts, Records):
     """Talks to one server. Close it, or use it in a `with` block."""
 
     @classmethod

@@ -1,14 +1,15 @@
+# Made from ../_async by `generate`; not to be edited.
 """What is on record: exchanges, threads, runs, coordinations, read and named. Knows nothing of how turns are made."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import grpc
 
-from antiphon._async.calls import Calls
-from antiphon._async.transport import sleep
+from antiphon._sync.calls import Calls
+from antiphon._sync.transport import sleep
 from antiphon.error import from_rpc
 from antiphon.exchange import Delta, Exchange
 from antiphon.gen.antiphon.v1 import coordination_pb2, coordination_service_pb2, exchange_service_pb2
@@ -20,43 +21,43 @@ from antiphon.thread import Coordination, Inspection, Run, RunEvent, Thread, Tur
 from antiphon.word import number
 
 
-class Library(Calls):
+class Records(Calls):
     """Reads; nothing here calls a model."""
 
-    async def inspect(self, exchange: Exchange | str, *, history: bool = True) -> Inspection:
+    def inspect(self, exchange: Exchange | str, *, history: bool = True) -> Inspection:
         """One exchange with everything known of it, and the whole history up to its answer unless that is not wanted."""
         scope = exchange_service_pb2.HISTORY_SCOPE_FULL if history else exchange_service_pb2.HISTORY_SCOPE_NONE
         request = exchange_service_pb2.InspectRequest(exchange_id=exchange_point(exchange).exchange_id, history=scope)
         found: Exchange | None = None
         messages: list[Message] = []
         path: list[str] = []
-        async for page in self._pages(self._exchanges.Inspect, request):
+        for page in self._pages(self._exchanges.Inspect, request):
             found = found or Exchange(page.exchange)
             messages += [Message(message) for message in page.messages]
             path += [step.exchange_id for step in page.path if step.exchange_id not in path[-1:]]
         assert found is not None, "a list has one page at least"
         return Inspection(found, messages, path)
 
-    async def thread(self, thread_id: str) -> Thread:
+    def thread(self, thread_id: str) -> Thread:
         """Reads a thread."""
         request = thread_service_pb2.ThreadServiceGetRequest(thread_id=thread_id)
-        return Thread((await self._call(self._threads.Get, request, None)).thread)
+        return Thread((self._call(self._threads.Get, request, None)).thread)
 
-    async def threads(self, labels: Mapping[str, str] | None = None) -> AsyncIterator[Thread]:
+    def threads(self, labels: Mapping[str, str] | None = None) -> Iterator[Thread]:
         """All threads by id, or those that have all these labels."""
         request = thread_service_pb2.ThreadServiceListRequest(labels=labels)
-        async for page in self._pages(self._threads.List, request):
+        for page in self._pages(self._threads.List, request):
             for thread in page.threads:
                 yield Thread(thread)
 
-    async def create_thread(self, thread: NewThread, head: Exchange | str | None = None, *, request_id: str = "") -> Thread:
+    def create_thread(self, thread: NewThread, head: Exchange | str | None = None, *, request_id: str = "") -> Thread:
         """Makes a thread, empty or with its head at an exchange."""
         request = thread_service_pb2.ThreadServiceCreateRequest(thread=thread.to_raw(), request_id=request_id or fresh())
         if head is not None:
             request.head.CopyFrom(exchange_point(head))
-        return Thread((await self._call(self._threads.Create, request, None)).thread)
+        return Thread((self._call(self._threads.Create, request, None)).thread)
 
-    async def update_thread(
+    def update_thread(
         self,
         thread: Thread | str,
         *,
@@ -73,78 +74,78 @@ class Library(Calls):
         request = thread_service_pb2.ThreadServiceUpdateRequest(thread=values.to_raw(), request_id=fresh())
         request.update_mask.paths.extend(path for path, value in {**known, **defaults}.items() if value is not None)
         request.thread_id, request.etag = (thread, "") if isinstance(thread, str) else (thread.thread_id, thread.etag)
-        return Thread((await self._call(self._threads.Update, request, None)).thread)
+        return Thread((self._call(self._threads.Update, request, None)).thread)
 
-    async def delete_thread(self, thread: Thread | str) -> None:
+    def delete_thread(self, thread: Thread | str) -> None:
         """Removes the bookmark; exchanges stay, and so do threads forked from it. One that was read and changed meanwhile is refused."""
         request = thread_service_pb2.ThreadServiceDeleteRequest(request_id=fresh())
         request.thread_id, request.etag = (thread, "") if isinstance(thread, str) else (thread.thread_id, thread.etag)
-        await self._call(self._threads.Delete, request, None)
+        self._call(self._threads.Delete, request, None)
 
-    async def turns(self, thread_id: str) -> AsyncIterator[Turn]:
+    def turns(self, thread_id: str) -> Iterator[Turn]:
         """The turns on a thread's path, first to last."""
-        async for page in self._pages(self._threads.ListTurns, thread_service_pb2.ListTurnsRequest(thread_id=thread_id)):
+        for page in self._pages(self._threads.ListTurns, thread_service_pb2.ListTurnsRequest(thread_id=thread_id)):
             for turn in page.turns:
                 yield Turn.of(turn)
 
-    async def run(self, run_id: str) -> Run:
+    def run(self, run_id: str) -> Run:
         """Reads a run, with what it consumed."""
-        return Run((await self._call(self._runs.Get, run_service_pb2.RunServiceGetRequest(run_id=run_id), None)).run)
+        return Run((self._call(self._runs.Get, run_service_pb2.RunServiceGetRequest(run_id=run_id), None)).run)
 
-    async def runs(
+    def runs(
         self,
         *,
         states: Sequence[str] = (),
         thread_id: str = "",
         labels: Mapping[str, str] | None = None,
-    ) -> AsyncIterator[Run]:
+    ) -> Iterator[Run]:
         """Runs by id: in one of these states, of this thread, with all these labels."""
         numbers = [run_pb2.RunState.ValueType(number(run_pb2.RunState.DESCRIPTOR, state)) for state in states]
         request = run_service_pb2.RunServiceListRequest(states=numbers, thread_id=thread_id, labels=labels)
-        async for page in self._pages(self._runs.List, request):
+        for page in self._pages(self._runs.List, request):
             for run in page.runs:
                 yield Run(run)
 
-    async def cancel_run(self, run_id: str) -> Run:
+    def cancel_run(self, run_id: str) -> Run:
         """Ends a run that is at work or waits for results. Ending one that has ended changes nothing."""
         request = run_service_pb2.RunServiceCancelRequest(run_id=run_id)
-        return Run((await self._call(self._runs.Cancel, request, None)).run)
+        return Run((self._call(self._runs.Cancel, request, None)).run)
 
-    async def watch(self, run_id: str, after_sequence: int = 0) -> AsyncIterator[RunEvent]:
+    def watch(self, run_id: str, after_sequence: int = 0) -> Iterator[RunEvent]:
         """Follows a run until it is over, over connections that break: its states, each once, and what is told of its answer on the way.
         It only looks: leaving cancels nothing. After a break the text comes again, as `text_so_far`."""
         request = run_service_pb2.WatchRequest(run_id=run_id, after_sequence=after_sequence)
         tries = Tries(None, None)
         while True:
             try:
-                async for raw in self._runs.Watch(request, metadata=self._metadata):
+                for raw in self._runs.Watch(request, metadata=self._metadata):
                     request.after_sequence = max(request.after_sequence, raw.sequence)
                     yield _event(raw)
                 return
             except grpc.RpcError as failed:
                 pause = tries.pause(from_rpc(failed))
-            await sleep(pause)
+            sleep(pause)
 
-    async def coordination(self, coordination_id: str) -> Coordination:
+    def coordination(self, coordination_id: str) -> Coordination:
         """Reads a coordination, with what it waits for."""
         request = coordination_service_pb2.CoordinationServiceGetRequest(coordination_id=coordination_id)
-        return Coordination((await self._call(self._coordinations.Get, request, None)).coordination)
+        return Coordination((self._call(self._coordinations.Get, request, None)).coordination)
 
-    async def coordinations(
+    def coordinations(
         self,
         *,
         states: Sequence[str] = (),
         attached: bool | None = None,
         thread_id: str = "",
         labels: Mapping[str, str] | None = None,
-    ) -> AsyncIterator[Coordination]:
+    ) -> Iterator[Coordination]:
         """Coordinations by id: in one of these states, with or without a stream, on this thread, with all these labels."""
         enum = coordination_pb2.CoordinationState
         numbers = [enum.ValueType(number(enum.DESCRIPTOR, state)) for state in states]
         request = coordination_service_pb2.CoordinationServiceListRequest(
             states=numbers, attached=attached, thread_id=thread_id, labels=labels
         )
-        async for page in self._pages(self._coordinations.List, request):
+        for page in self._pages(self._coordinations.List, request):
             for coordination in page.coordinations:
                 yield Coordination(coordination)
 

@@ -1,6 +1,7 @@
-//! Positions in the lists of GraphService as bytes, for the tokens of pages. It must not know what is listed.
+//! Positions in lists as bytes, for the tokens of pages. It must not know what is listed.
 
 use crate::app::graph::{DiffPosition, Position, SearchPosition};
+use crate::app::tool::DriftsFrom;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{ExchangeId, RunId};
 
@@ -50,6 +51,20 @@ pub(super) fn number(bytes: &[u8]) -> Result<u64, Fault> {
     reader.end(number)
 }
 
+/// The end of a path and a depth on it.
+pub(super) fn on_path(bytes: &[u8]) -> Result<(ExchangeId, u64), Fault> {
+    let mut reader = Reader(bytes);
+    let at = (reader.id()?, reader.number()?);
+    reader.end(at)
+}
+
+/// The end of a path and from which drift on it to list.
+pub(super) fn drifts(bytes: &[u8]) -> Result<(ExchangeId, DriftsFrom), Fault> {
+    let mut reader = Reader(bytes);
+    let at = (reader.id()?, DriftsFrom { depth: reader.number()?, skip: reader.short()? });
+    reader.end(at)
+}
+
 /// Where a comparison goes on.
 pub(super) fn diff(bytes: &[u8]) -> Result<DiffPosition, Fault> {
     let mut reader = Reader(bytes);
@@ -84,16 +99,9 @@ pub(super) fn of_walk(at: &Position) -> Vec<u8> {
 /// Where a search goes on.
 pub(super) fn search(bytes: &[u8]) -> Result<SearchPosition, Fault> {
     let (kind, rest) = bytes.split_first().ok_or_else(damaged)?;
-    let mut reader = Reader(rest);
     match kind {
-        b'e' => {
-            let id = reader.id()?;
-            reader.end(SearchPosition::Exchanges(id))
-        }
-        b'p' => {
-            let (id, depth) = (reader.id()?, reader.number()?);
-            reader.end(SearchPosition::Path(id, depth))
-        }
+        b'e' => exchange(rest).map(SearchPosition::Exchanges),
+        b'p' => on_path(rest).map(|(id, depth)| SearchPosition::Path(id, depth)),
         b'r' if rest.is_empty() => Ok(SearchPosition::Runs(None)),
         b'r' => {
             let id: RunId = std::str::from_utf8(rest).map_err(|_| damaged())?.parse().map_err(|_| damaged())?;
