@@ -332,7 +332,6 @@ impl App {
             Reason::RunInterrupted => State::Interrupted,
             _ => State::Failed,
         };
-        self.meters.stepped(state);
         let mut run = claimed.run.moved_to(state, now);
         run.observations.extend(observations);
         let run = Run { failure: Some(fault.clone()), owner: String::new(), ..run };
@@ -368,10 +367,15 @@ impl App {
         end: StepEnd<'_>,
         changes: Changes,
     ) -> Result<Result<(), Lost>, Fault> {
-        match companion {
+        let state = end.state();
+        let kept = match companion {
             Some(companion) => companion.end(end, changes).await,
             None => self.commit(namespace, &changes).await.map_err(store_fault),
+        }?;
+        if kept.is_ok() {
+            self.meters.stepped(state);
         }
+        Ok(kept)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 
-use crate::domain::exchange::Exchange;
+use crate::domain::exchange::{Exchange, Responder};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{ExchangeId, Hash, Namespace};
 use crate::domain::message::Message;
@@ -11,7 +11,7 @@ use crate::domain::run::{AttemptKind, Observation};
 use crate::domain::settings::{EffectiveSetting, Warning};
 use crate::domain::tool::{Offer, ToolSet};
 use crate::engine::backend::Outbound;
-use crate::engine::{Plan, adaptations};
+use crate::engine::{Plan, adaptations, history_view};
 
 use super::turn::{Detailed, Turn};
 use super::{App, Caller, view};
@@ -82,10 +82,15 @@ impl App {
         let exchange = self.parent(namespace, id).await?.exchange;
         let detailed = self.detailed(namespace, exchange).await?;
         let path = self.path_before(namespace, &detailed.exchange).await?;
-        let first = detailed.exchange.observations.iter().find(|observation| is_first(observation)).cloned();
+        let first = detailed
+            .exchange
+            .observations
+            .iter()
+            .find(|observation| is_first(observation, &detailed.exchange.responder))
+            .cloned();
         let Some((hash, bytes)) = first.and_then(|first| Some((first.request_hash?, first.request_bytes))) else {
             let sent = Sent { hash: None, bytes: 0, differs: Some("this server did not make the call".to_owned()) };
-            return Ok(as_stored(detailed, path, sent));
+            return as_stored(detailed, path, sent);
         };
         let offer = Offer { offered: detailed.offered.clone(), standing: detailed.standing.clone() };
         let stored = &detailed.exchange;
@@ -95,7 +100,7 @@ impl App {
             Err(fault) if fault.reason == Reason::ResourceNotFound => {
                 let backend = &stored.responder.backend_id;
                 let differs = format!("there is no backend `{backend}` any more, so its body cannot be derived");
-                return Ok(as_stored(detailed, path, Sent { hash: Some(hash), bytes, differs: Some(differs) }));
+                return as_stored(detailed, path, Sent { hash: Some(hash), bytes, differs: Some(differs) });
             }
             Err(fault) => return Err(fault),
         };
@@ -135,9 +140,12 @@ impl App {
     }
 }
 
-/// It sent the request itself, not a correction of its answer, which is kept nowhere.
-fn is_first(observation: &Observation) -> bool {
-    observation.kind != AttemptKind::Repair && observation.request_hash.is_some()
+/// It sent the request itself, to whom the answer is of: not a correction of that, which is kept nowhere, nor a call in whose place a fallback
+/// was made.
+fn is_first(observation: &Observation, by: &Responder) -> bool {
+    observation.kind != AttemptKind::Repair
+        && observation.request_hash.is_some()
+        && (&observation.backend_id, &observation.model) == (&by.backend_id, &by.model)
 }
 
 fn length(outbound: &Outbound) -> u64 {
@@ -145,11 +153,15 @@ fn length(outbound: &Outbound) -> u64 {
 }
 
 /// An exchange of which no body can be derived.
-fn as_stored(detailed: Detailed, path: Vec<Exchange>, sent: Sent) -> Explained {
+///
+/// # Errors
+/// When the view of the history that was sent cannot be made again.
+fn as_stored(detailed: Detailed, path: Vec<Exchange>, sent: Sent) -> Result<Explained, Fault> {
     let exchange = detailed.exchange;
-    let before = path.into_iter().flat_map(|exchange| exchange.messages.into_iter().chain([exchange.assistant]));
-    Explained {
-        messages: before.chain(exchange.messages).collect(),
+    let mut messages = view::viewed(path, history_view(&exchange.settings))?.messages;
+    messages.extend(exchange.messages);
+    Ok(Explained {
+        messages,
         settings: exchange.settings,
         offered: detailed.offered,
         standing: detailed.standing,
@@ -157,5 +169,5 @@ fn as_stored(detailed: Detailed, path: Vec<Exchange>, sent: Sent) -> Explained {
         adaptations: Vec::new(),
         warnings: exchange.warnings,
         sent: Some(sent),
-    }
+    })
 }

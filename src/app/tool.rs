@@ -3,7 +3,6 @@
 use crate::domain::drift::{Drift, Seen};
 use crate::domain::exchange::Glance;
 use crate::domain::fault::{Fault, Reason};
-use crate::domain::graph::Segment;
 use crate::domain::id::{CallId, ExchangeId, Hash, Moment, Namespace, RunId, ThreadId};
 use crate::domain::settings::ToolChoice;
 use crate::domain::tool::{Tool, ToolSet};
@@ -139,7 +138,8 @@ impl App {
         limit: usize,
     ) -> Result<(Vec<Drifted>, Option<DriftsFrom>), Fault> {
         let namespace = &caller.namespace;
-        let (path, last) = self.path_to(namespace, end).await?;
+        let place = self.place_of(namespace, end).await?;
+        let (path, last) = (self.path_down_to(namespace, place).await?, place.depth);
         let first = from.depth.max(1);
         let mut seen = match first {
             1 => Seen::default(),
@@ -188,7 +188,8 @@ impl App {
         limit: usize,
     ) -> Result<(Vec<Occurrence>, Option<u64>), Fault> {
         let namespace = &caller.namespace;
-        let (path, last) = self.path_to(namespace, end).await?;
+        let place = self.place_of(namespace, end).await?;
+        let (path, last) = (self.path_down_to(namespace, place).await?, place.depth);
         let mut depth = from.unwrap_or(last).min(last);
         let bottom = depth.saturating_sub(LOOKED_AT);
         let (mut found, mut sets) = (Vec::new(), Sets::default());
@@ -240,13 +241,6 @@ impl App {
             }
         }
         Ok((found, before))
-    }
-
-    async fn path_to(&self, namespace: &Namespace, end: ExchangeId) -> Result<(Vec<Segment>, u64), Fault> {
-        let Some(place) = self.ledger.place(namespace, end).await.map_err(store_fault)? else {
-            return Err(Fault::not_found(Reason::ExchangeNotFound, "exchange", end.to_string()));
-        };
-        Ok((self.ledger.path(namespace, place).await.map_err(store_fault)?, place.depth))
     }
 
     async fn drifted(

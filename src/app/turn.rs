@@ -11,7 +11,7 @@ use crate::domain::fault::Fault;
 use crate::domain::id::{ExchangeId, Hash, PreparedId, RunId, ThreadId};
 use crate::domain::message::Message;
 pub use crate::domain::run::OnDisconnect;
-use crate::domain::run::{AttemptKind, Run, StopReason};
+use crate::domain::run::{AttemptKind, Run, State, StopReason};
 use crate::domain::settings::{EffectiveSetting, Validation, Warning};
 use crate::domain::thread::{Expected, Head, NewThread, OnBusy, Parent, Thread, Unanswered};
 use crate::domain::tool::{Offer, ToolSet};
@@ -104,6 +104,14 @@ pub enum StepEnd<'a> {
         /// The exchange, where there is one all the same.
         exchange: Option<&'a Exchange>,
     },
+}
+
+impl StepEnd<'_> {
+    /// The state that the run is in then.
+    pub(super) fn state(&self) -> State {
+        let (Self::Completed { run, .. } | Self::Failed { run, .. }) = self;
+        run.state
+    }
 }
 
 /// Where a turn starts.

@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderName, StatusCode, header};
 use prometheus_client::encoding::text;
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
@@ -31,8 +32,10 @@ pub(super) fn answer(app: &App) -> (StatusCode, [(HeaderName, &'static str); 1],
     gauge("coordination_streams", "Streams of coordinations that are attached", None, size(app.coordination_streams()));
     gauge("store_writable", "Whether the store takes writes", None, i64::from(is_writable));
     gauge("store_disk", "What the store takes on disk", Some(Unit::Bytes), whole(stats.disk_bytes));
-    gauge("store_writes", "Writes acknowledged since the store was opened", None, whole(stats.commits));
     gauge("draining", "Whether the server is shutting down", None, i64::from(app.is_draining()));
+    let writes: Counter = Counter::default();
+    writes.inc_by(stats.commits);
+    registry.register("store_writes", "Writes acknowledged since the store was opened", writes);
     let mut out = String::new();
     match text::encode(&mut out, &registry) {
         Ok(()) => (StatusCode::OK, [(header::CONTENT_TYPE, FORM)], out),

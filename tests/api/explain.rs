@@ -242,3 +242,22 @@ async fn a_call_of_a_client_is_the_clients() {
     assert_eq!((sent.matches, sent.body_blake3.as_str()), (false, ""));
     assert_eq!(ask::texts(&explanation.messages).last().unwrap(), "U:y");
 }
+
+/// Where a fallback answered, it is its body that is derived and compared, not that of the one in whose place it did.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_fallback_sent_is_what_is_explained() {
+    let (near, far) = (Provider::start([stub::status(502, "broke")]).await, Provider::start([stub::text("ok")]).await);
+    let backend = |name: &str, provider: &Provider, more: &str| {
+        let (url, once) = (provider.base_url(), stub::ONCE);
+        format!(
+            "[profiles.{name}]\nbackend = \"{name}\"\nmodel = \"model-{name}\"\n{more}\
+             [backends.{name}]\nkind = \"openai\"\nbase_url = \"{url}\"\n{once}"
+        )
+    };
+    let near = backend("near", &near, "fallback = [\"far\"]\n");
+    let server = Running::start(format!("default_profile = \"near\"\n{near}{}", backend("far", &far, ""))).await;
+    let exchange = capture(&server, ask::capture(ask::text("hello"))).await;
+    let (explained, sent) = sent(&server, &exchange.exchange_id).await;
+    assert!(sent.matches && sent.difference.is_empty(), "{sent:?}");
+    assert_eq!(explained.body_json.as_bytes(), &far.request(0).await.body[..]);
+}

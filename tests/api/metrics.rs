@@ -41,16 +41,22 @@ async fn what_happened_is_counted_without_content() {
     let first = client.capture(ask::capture(version(1))).await.unwrap().into_inner().exchange.unwrap();
     client.r#continue(ask::after(&first.exchange_id, version(2))).await.unwrap();
     client.capture(ask::capture(ask::text("bad"))).await.unwrap_err();
+    let run = |text| pb::RunRequest {
+        execution: Some(pb::run_request::Execution::Request(ask::text(text))),
+        ..pb::RunRequest::default()
+    };
+    client.run(run("not kept")).await.unwrap();
+    client.run(run("bad")).await.unwrap_err();
     let answer = get(&server, "/metrics").await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(answer.contains("application/openmetrics-text"), "{answer}");
     has(&answer, "antiphon_tool_schema_drifts_total 1");
-    has(&answer, "antiphon_run_steps_total{state=\"COMPLETED\"} 2");
-    has(&answer, "antiphon_run_steps_total{state=\"FAILED\"} 1");
-    has(&answer, "antiphon_provider_calls_total{backend=\"script\",outcome=\"OK\"} 2");
-    has(&answer, "antiphon_provider_calls_total{backend=\"script\",outcome=\"PROVIDER_REFUSED_REQUEST\"} 1");
-    has(&answer, "antiphon_provider_tokens_total{backend=\"script\",kind=\"input\"} 14");
-    has(&answer, "antiphon_provider_call_duration_seconds_count{backend=\"script\"} 3");
+    has(&answer, "antiphon_run_steps_total{state=\"COMPLETED\"} 3");
+    has(&answer, "antiphon_run_steps_total{state=\"FAILED\"} 2");
+    has(&answer, "antiphon_provider_calls_total{backend=\"script\",outcome=\"OK\"} 3");
+    has(&answer, "antiphon_provider_calls_total{backend=\"script\",outcome=\"PROVIDER_REFUSED_REQUEST\"} 2");
+    has(&answer, "antiphon_provider_tokens_total{backend=\"script\",kind=\"input\"} 21");
+    has(&answer, "antiphon_provider_call_duration_seconds_count{backend=\"script\"} 5");
     has(&answer, "antiphon_store_writable 1");
     has(&answer, "antiphon_runs_at_work 0");
     assert!(!answer.contains("canary"), "{answer}");

@@ -31,7 +31,6 @@ impl App {
         let (lineage, seen) = self.lineage(namespace, &finished.start, offered, exchange.id).await?;
         exchange.lineage = lineage;
         let run = completed_run(claimed.run.clone(), &exchange, &finished, now);
-        self.meters.stepped(run.state);
         let companion = finished.turn.companion.clone();
         let companion = companion.as_deref();
         let mut changes = Changes::new();
@@ -136,6 +135,7 @@ impl App {
         if self.commit(namespace, &changes).await.map_err(store_fault)?.is_err() {
             return Err(changed_meanwhile());
         }
+        self.meters.stepped(run.state);
         let answer = finished.into_uncaptured();
         self.remembered.put(namespace, &run.id, answer.clone());
         Ok(Outcome { run, exchange: None, thread: None, answer: Some(answer), replayed: false })

@@ -253,7 +253,6 @@ impl App {
         };
         let exchange = self.exchange_of(&caller.namespace, &run, &finished, now);
         let run = completed_run(run, &exchange, &finished, now);
-        self.meters.stepped(run.state);
         let end = StepEnd::Completed { run: &run, exchange: &exchange, offer: &finished.plan.offer };
         self.tell_end(companion, end).await?;
         let offer = finished.plan.offer;
@@ -262,12 +261,13 @@ impl App {
     }
 
     async fn tell_end(&self, companion: Option<&dyn Companion>, end: StepEnd<'_>) -> Result<(), Fault> {
-        match companion {
-            Some(companion) => {
-                companion.end(end, Changes::new()).await?.map_err(|lost| Fault::new(Reason::Internal, lost.to_string()))
-            }
-            None => Ok(()),
+        let state = end.state();
+        if let Some(companion) = companion {
+            let kept = companion.end(end, Changes::new()).await?;
+            kept.map_err(|lost| Fault::new(Reason::Internal, lost.to_string()))?;
         }
+        self.meters.stepped(state);
+        Ok(())
     }
 }
 

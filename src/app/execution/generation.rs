@@ -123,10 +123,9 @@ impl App {
                     None => {
                         let exchange = self.exchange_of(namespace, &run, &finished, now);
                         let run = completed_run(run, &exchange, &finished, now);
-                        self.meters.stepped(run.state);
                         let offer = &finished.plan.offer;
                         let end = StepEnd::Completed { run: &run, exchange: &exchange, offer };
-                        kept(companion.end(end, Changes::new()).await?)
+                        kept(companion.end(end, Changes::new()).await?).inspect(|()| self.meters.stepped(run.state))
                     }
                 };
             }
@@ -153,7 +152,7 @@ impl App {
                 None => {
                     let fault = fault.with("run_id", &run.id).with("run_state", State::Failed.word());
                     let end = StepEnd::Failed { run: &run, fault: &fault, exchange: None };
-                    kept(companion.end(end, Changes::new()).await?)
+                    kept(companion.end(end, Changes::new()).await?).inspect(|()| self.meters.stepped(run.state))
                 }
             },
         }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::up_to;
 use crate::app::{App, Caller, store_fault};
 use crate::domain::fault::Fault;
 use crate::domain::graph::{self, Segment};
@@ -156,8 +155,8 @@ impl App {
         let right_path = self.path_down_to(namespace, right_place).await?;
         let common = graph::common(&left_path, &right_path);
         let depth = common.map_or(0, |place| place.depth);
-        let ancestor = match up_to(&left_path, common).last() {
-            Some(_) => Some(self.exchange_on(namespace, &left_path, depth).await?.0.id),
+        let ancestor = match common {
+            Some(place) => Some(self.exchange_at(namespace, place).await?.id),
             None => None,
         };
         let mut page = DiffPage {

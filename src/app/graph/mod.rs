@@ -23,6 +23,8 @@ use super::{App, Caller, store_fault};
 const PREVIEW: usize = 200;
 /// Threads whose heads one exchange is, at most.
 const HEADS: usize = 1_000;
+/// How many of them are looked up at a time.
+const BATCH: usize = 256;
 
 /// An exchange in the graph.
 #[derive(Clone, Debug)]
@@ -158,7 +160,7 @@ impl App {
         self.ledger.complete_indexes(namespace).await.map_err(store_fault)
     }
 
-    async fn place_of(&self, namespace: &Namespace, id: ExchangeId) -> Result<Place, Fault> {
+    pub(super) async fn place_of(&self, namespace: &Namespace, id: ExchangeId) -> Result<Place, Fault> {
         self.ledger.place(namespace, id).await.map_err(store_fault)?.ok_or_else(|| none_such(id))
     }
 
@@ -166,13 +168,13 @@ impl App {
         self.ledger.exchange(namespace, id).await.map_err(store_fault)?.ok_or_else(|| none_such(id))
     }
 
-    async fn path_down_to(&self, namespace: &Namespace, place: Place) -> Result<Vec<Segment>, Fault> {
+    pub(super) async fn path_down_to(&self, namespace: &Namespace, place: Place) -> Result<Vec<Segment>, Fault> {
         self.ledger.path(namespace, place).await.map_err(store_fault)
     }
 
     async fn exchange_at(&self, namespace: &Namespace, place: Place) -> Result<Exchange, Fault> {
         let found = self.ledger.exchange_at(namespace, place).await.map_err(store_fault)?;
-        found.ok_or_else(|| Fault::new(Reason::StoreCorrupt, "an exchange on a path is missing: run `antiphon verify`"))
+        found.ok_or_else(missing)
     }
 
     async fn exchange_on(
@@ -227,20 +229,41 @@ impl App {
 
     /// The threads whose head an exchange is: the one that it was made on, and those whose heads were put on it.
     async fn heads_at(&self, namespace: &Namespace, exchange: &Exchange) -> Result<Vec<Thread>, Fault> {
-        let put = self.ledger.pointers(namespace, exchange.id, None, HEADS).await.map_err(store_fault)?;
-        let mut ids: Vec<ThreadId> = exchange.thread_id.iter().cloned().chain(put).collect();
-        ids.sort_unstable();
-        ids.dedup();
         let mut threads = Vec::new();
-        for id in ids {
-            let head = self.ledger.head(namespace, &id).await.map_err(store_fault)?;
-            if head.is_some_and(|(head, _)| head.exchange == Some(exchange.id))
-                && let Some((thread, _)) = self.ledger.thread(namespace, &id).await.map_err(store_fault)?
-            {
-                threads.push(thread);
+        if let Some(made_on) = &exchange.thread_id {
+            threads.extend(self.headed(namespace, made_on, exchange.id).await?);
+        }
+        let mut after = None;
+        while threads.len() < HEADS {
+            let put = self.ledger.pointers(namespace, exchange.id, after.as_ref(), BATCH).await.map_err(store_fault)?;
+            let is_last = put.len() < BATCH;
+            for id in &put {
+                if exchange.thread_id.as_ref() != Some(id) {
+                    threads.extend(self.headed(namespace, id, exchange.id).await?);
+                }
+            }
+            after = put.into_iter().next_back();
+            if is_last {
+                break;
             }
         }
+        threads.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+        threads.truncate(HEADS);
         Ok(threads)
+    }
+
+    /// A thread, if its head is an exchange.
+    async fn headed(
+        &self,
+        namespace: &Namespace,
+        id: &ThreadId,
+        exchange: ExchangeId,
+    ) -> Result<Option<Thread>, Fault> {
+        let head = self.ledger.head(namespace, id).await.map_err(store_fault)?;
+        if !head.is_some_and(|(head, _)| head.exchange == Some(exchange)) {
+            return Ok(None);
+        }
+        Ok(self.ledger.thread(namespace, id).await.map_err(store_fault)?.map(|(thread, _)| thread))
     }
 }
 
@@ -253,6 +276,10 @@ fn up_to(path: &[Segment], place: Option<Place>) -> Vec<Segment> {
 
 fn preview(text: &str) -> String {
     text.chars().take(PREVIEW).collect()
+}
+
+fn missing() -> Fault {
+    Fault::new(Reason::StoreCorrupt, "an exchange on a path is missing: run `antiphon verify`")
 }
 
 fn none_such(id: ExchangeId) -> Fault {

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::Node;
 use super::walk::Scope;
+use super::{Node, missing};
 use crate::app::{App, Caller, store_fault};
 use crate::domain::exchange::{Exchange, Origin};
 use crate::domain::fault::Fault;
 use crate::domain::graph::{self, Place, Segment};
-use crate::domain::id::{ExchangeId, Moment, Namespace, RunId};
+use crate::domain::id::{BranchId, ExchangeId, Moment, Namespace, RunId};
 use crate::domain::message::Message;
 use crate::domain::run::{Run, State};
 use crate::domain::tool::ToolSet;
@@ -20,8 +20,8 @@ const READS: u64 = 4_096;
 const BATCH: usize = 256;
 /// Characters around a text that was found.
 const AROUND: usize = 80;
-/// By how much an exchange can be younger than its id says, in milliseconds: as long as a run may take.
-const SLACK: u64 = 86_400_000;
+/// By how much an exchange can be older than its id says, in milliseconds: its time is read before its id is made.
+const SLACK: u64 = 10_000;
 
 /// What to find; every condition that is given must hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,7 +96,7 @@ struct Part {
     top: Place,
     deepest: u64,
     /// Whether what departs from branches is in it, of those that were met.
-    known: BTreeMap<Place, bool>,
+    known: BTreeMap<BranchId, bool>,
 }
 
 impl App {
@@ -130,8 +130,8 @@ impl App {
                 }
                 return Ok(found);
             }
-            // Ids begin with the time at which they were made, which is before what they name was stored.
-            (None, _) => wanted.before.map(ExchangeId::first_at),
+            // Ids begin with the time at which they were made.
+            (None, _) => wanted.before.map(|before| ExchangeId::first_at(Moment(before.0.saturating_add(SLACK)))),
         };
         let mut part = match &wanted.scope {
             None => None,
@@ -189,7 +189,9 @@ impl App {
                 {
                     continue;
                 }
-                let exchange = self.exchange_at(namespace, place).await?;
+                // Past the memory of exchanges, which is for histories that are used.
+                let exchange = self.ledger.unkept().exchange_at(namespace, place).await.map_err(store_fault)?;
+                let exchange = exchange.ok_or_else(missing)?;
                 found.hits.extend(self.hit(namespace, wanted, exchange, place).await?);
             }
             if is_last {
@@ -261,13 +263,12 @@ impl App {
         if place.branch == part.top.branch {
             return Ok(true);
         }
-        let branch = Place { depth: 0, ..place };
-        if let Some(known) = part.known.get(&branch) {
+        if let Some(known) = part.known.get(&place.branch) {
             return Ok(*known);
         }
         let path: Vec<Segment> = self.path_down_to(namespace, place).await?;
         let is_in = graph::contains(&path, part.top);
-        part.known.insert(branch, is_in);
+        part.known.insert(place.branch, is_in);
         Ok(is_in)
     }
 

@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::walk::{Detail, Scope};
+use super::walk::Scope;
+use crate::app::drift::WINDOW;
 use crate::app::{App, Caller, store_fault};
+use crate::domain::exchange::Glance;
 use crate::domain::fault::{Fault, Reason};
+use crate::domain::graph::Place;
 use crate::domain::id::{ExchangeId, Namespace, RunId};
 use crate::domain::run::{Observation, Run};
 use crate::domain::usage::{Completeness, Usage};
@@ -12,7 +15,7 @@ use crate::engine::{Bill, Engine, Estimate};
 
 /// Most runs that one sum is of.
 const MAX_RUNS: usize = 1_000_000;
-/// How many records one scan or page brings.
+/// How many records one scan brings.
 const BATCH: usize = 1_000;
 
 /// Runs to sum over.
@@ -56,13 +59,25 @@ pub struct Summed {
 
 #[derive(Default)]
 struct Sum {
+    /// The runs that were counted.
+    counted: BTreeSet<RunId>,
     all: Option<Usage>,
     runs: [u64; 3],
     models: BTreeMap<(String, String), (Usage, u64)>,
 }
 
 impl Sum {
-    fn add(&mut self, run: &Run) {
+    /// Counts a run, unless it was.
+    fn add(&mut self, run: &Run) -> Result<(), Fault> {
+        if !self.counted.insert(run.id.clone()) {
+            return Ok(());
+        }
+        if self.counted.len() > MAX_RUNS {
+            let message = format!("the scopes name more than {MAX_RUNS} runs: sum over parts of them");
+            return Err(Fault::new(Reason::LimitExceeded, message)
+                .with("limit", "runs_of_a_sum")
+                .with("max", MAX_RUNS));
+        }
         let usage = Usage::sum(run.observations.iter().map(|observation| &observation.usage));
         let [complete, partial, unknown] = &mut self.runs;
         *match usage.completeness {
@@ -84,6 +99,7 @@ impl Sum {
                 })
                 .or_insert_with(|| (usage.clone(), 1));
         }
+        Ok(())
     }
 
     fn done(self, engine: &Engine) -> Summed {
@@ -112,15 +128,10 @@ impl App {
     /// # Errors
     /// When something that is named is not there, or the scopes name too many runs.
     pub async fn sum_usage(&self, caller: &Caller, scopes: &[UsageScope]) -> Result<Summed, Fault> {
-        let namespace = &caller.namespace;
-        let mut ids = BTreeSet::new();
-        for scope in scopes {
-            self.runs_of(caller, scope, &mut ids).await?;
-        }
+        self.index(&caller.namespace).await?;
         let mut sum = Sum::default();
-        for id in &ids {
-            let run = self.run_of(namespace, id).await?;
-            sum.add(&run);
+        for scope in scopes {
+            self.add_scope(caller, scope, &mut sum).await?;
         }
         Ok(sum.done(&self.engine))
     }
@@ -132,31 +143,34 @@ impl App {
         }
     }
 
-    async fn runs_of(&self, caller: &Caller, scope: &UsageScope, ids: &mut BTreeSet<RunId>) -> Result<(), Fault> {
+    async fn add_run(&self, namespace: &Namespace, id: Option<RunId>, sum: &mut Sum) -> Result<(), Fault> {
+        match id.filter(|id| !sum.counted.contains(id)) {
+            Some(id) => sum.add(&self.run_of(namespace, &id).await?),
+            None => Ok(()),
+        }
+    }
+
+    async fn add_scope(&self, caller: &Caller, scope: &UsageScope, sum: &mut Sum) -> Result<(), Fault> {
         let namespace = &caller.namespace;
         match scope {
             UsageScope::Runs(runs) => {
                 for id in runs {
-                    self.run_of(namespace, id).await?;
-                    take(ids, Some(id.clone()))?;
+                    self.add_run(namespace, Some(id.clone()), sum).await?;
                 }
             }
             UsageScope::Exchanges(exchanges) => {
                 for id in exchanges {
-                    take(ids, self.stored_exchange(namespace, *id).await?.0.run_id)?;
+                    let place = self.place_of(namespace, *id).await?;
+                    self.add_run(namespace, self.glance_at(namespace, place).await?.run_id, sum).await?;
                 }
             }
             UsageScope::Graph(part) => {
-                let mut from = None;
-                loop {
-                    let page = self.walk(caller, part, Detail::Exchanges, from, BATCH).await?;
-                    for shown in page.shown {
-                        take(ids, shown.node.exchange.run_id)?;
-                    }
-                    from = match page.next {
-                        Some(next) => Some(next),
-                        None => return Ok(()),
-                    };
+                let Some(begin) = self.scope_begin(caller, part).await? else { return Ok(()) };
+                let place = self.place_of(namespace, begin).await?;
+                match part {
+                    Scope::Path(_) | Scope::Thread(_) => self.add_path(namespace, place, sum).await?,
+                    Scope::Subtree(_, steps) => self.add_tree(namespace, place, *steps, sum).await?,
+                    Scope::Tree(_) => self.add_tree(namespace, place, None, sum).await?,
                 }
             }
             UsageScope::Labels(labels) => {
@@ -165,10 +179,10 @@ impl App {
                     let page = self.ledger.runs(namespace, after.as_ref(), BATCH).await.map_err(store_fault)?;
                     let is_last = page.len() < BATCH;
                     for run in page {
-                        after = Some(run.id.clone());
                         if labels.iter().all(|(key, value)| run.labels.get(key) == Some(value)) {
-                            take(ids, Some(run.id))?;
+                            sum.add(&run)?;
                         }
+                        after = Some(run.id);
                     }
                     if is_last {
                         return Ok(());
@@ -178,13 +192,45 @@ impl App {
         }
         Ok(())
     }
-}
 
-fn take(ids: &mut BTreeSet<RunId>, id: Option<RunId>) -> Result<(), Fault> {
-    ids.extend(id);
-    if ids.len() <= MAX_RUNS {
-        return Ok(());
+    async fn add_path(&self, namespace: &Namespace, end: Place, sum: &mut Sum) -> Result<(), Fault> {
+        let path = self.path_down_to(namespace, end).await?;
+        let mut depth = 1;
+        while depth <= end.depth {
+            let to = end.depth.min(depth.saturating_add(WINDOW - 1));
+            for glance in self.ledger.glances(namespace, &path, depth, to).await.map_err(store_fault)? {
+                self.add_run(namespace, glance.run_id, sum).await?;
+            }
+            depth = to.saturating_add(1);
+        }
+        Ok(())
     }
-    let message = format!("the scopes name more than {MAX_RUNS} runs: sum over parts of them");
-    Err(Fault::new(Reason::LimitExceeded, message).with("limit", "runs_of_a_sum").with("max", MAX_RUNS))
+
+    async fn add_tree(
+        &self,
+        namespace: &Namespace,
+        top: Place,
+        steps: Option<u64>,
+        sum: &mut Sum,
+    ) -> Result<(), Fault> {
+        let deepest = top.depth.saturating_add(steps.unwrap_or(u64::MAX));
+        let mut ahead = vec![top];
+        while let Some(place) = ahead.pop() {
+            self.add_run(namespace, self.glance_at(namespace, place).await?.run_id, sum).await?;
+            let mut after = None;
+            while place.depth < deepest {
+                let children = self.ledger.children(namespace, place, after, BATCH).await.map_err(store_fault)?;
+                ahead.extend(children.iter().map(|(_, place)| *place));
+                match children.last() {
+                    Some((last, _)) if children.len() == BATCH => after = Some(*last),
+                    _ => break,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn glance_at(&self, namespace: &Namespace, place: Place) -> Result<Glance, Fault> {
+        self.ledger.glance(namespace, place).await.map_err(store_fault)
+    }
 }

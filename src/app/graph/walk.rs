@@ -3,10 +3,10 @@
 
 use std::collections::VecDeque;
 
-use super::Node;
+use super::{Node, missing};
 use crate::app::{App, Caller, store_fault};
 use crate::domain::fault::Fault;
-use crate::domain::graph::Place;
+use crate::domain::graph::{self, Place, Segment};
 use crate::domain::id::{ExchangeId, Namespace, ThreadId};
 use crate::domain::thread::Thread;
 
@@ -356,54 +356,50 @@ impl Walk<'_> {
     /// After a page that began in the middle: the nearest exchange upwards that more follows from, with what does. What is shown above it is
     /// looked for there alone, and not at each step of a long way.
     async fn climb(&mut self, done: &Frame) -> Result<(), Fault> {
-        let (mut id, mut place, mut level) = (done.id, done.place, done.level);
-        while place != self.top {
-            let (parent, above) = self.parent_of(place).await?;
-            let parts = self.children(above, None, 2).await?.len() > 1;
+        let path = self.app.path_down_to(self.namespace, done.place).await?;
+        let (mut id, mut level) = (done.id, done.level);
+        for depth in (self.top.depth..done.place.depth).rev() {
+            let place = place_on(&path, depth)?;
+            let ahead = self.children(place, Some(id), BATCH).await?;
+            let first = self.children(place, None, 1).await?;
+            let parts = !ahead.is_empty() || first.first().is_some_and(|(first, _)| *first != id);
             level = level.saturating_sub(u32::from(parts));
-            let ahead = self.children(above, Some(id), BATCH).await?;
             if !ahead.is_empty() {
-                self.stack.push(Frame {
-                    id: parent,
-                    place: above,
-                    level,
-                    parts,
-                    above: self.above(parent, above).await?,
-                    after: Some(id),
-                    is_read: ahead.len() < BATCH,
-                    ahead: ahead.into(),
-                });
+                let above = self.above(&path, depth).await?;
+                let (after, is_read, ahead) = (Some(id), ahead.len() < BATCH, ahead.into());
+                id = self.id_at(place).await?;
+                self.stack.push(Frame { id, place, level, parts, above, after, is_read, ahead });
                 return Ok(());
             }
-            (id, place) = (parent, above);
+            id = self.id_at(place).await?;
         }
         Ok(())
     }
 
-    async fn parent_of(&self, place: Place) -> Result<(ExchangeId, Place), Fault> {
-        let path = self.app.path_down_to(self.namespace, place).await?;
-        let (parent, place) = self.app.exchange_on(self.namespace, &path, place.depth.saturating_sub(1)).await?;
-        Ok((parent.id, place))
+    async fn id_at(&self, place: Place) -> Result<ExchangeId, Fault> {
+        let found = self.app.ledger.id_at(self.namespace, place).await.map_err(store_fault)?;
+        found.ok_or_else(missing)
     }
 
-    /// The nearest exchange that is shown, from one upwards.
-    async fn above(&self, id: ExchangeId, place: Place) -> Result<Above, Fault> {
-        let (mut id, mut place, mut hidden) = (id, place, 0);
-        loop {
+    /// The nearest exchange that is shown on a path, from a depth upwards.
+    async fn above(&self, path: &[Segment], from: u64) -> Result<Above, Fault> {
+        for (depth, hidden) in (self.top.depth..=from).rev().zip(0..) {
+            let place = place_on(path, depth)?;
             let node = self.app.node_at(self.namespace, place).await?;
-            let is_end = place == self.top;
+            let (id, is_end) = (node.exchange.id, place == self.top);
             let mut page = Walked::default();
-            let shown = self
-                .app
-                .show(self.namespace, node, self.detail, is_end, (Above::default(), 0, false), &mut page)
-                .await?;
+            let no_more = (Above::default(), 0, false);
+            let shown = self.app.show(self.namespace, node, self.detail, is_end, no_more, &mut page).await?;
             if shown.shown == Some(id) {
                 return Ok(Above { shown: Some(id), hidden });
             }
-            hidden += 1;
-            (id, place) = self.parent_of(place).await?;
         }
+        Ok(Above::default())
     }
+}
+
+fn place_on(path: &[Segment], depth: u64) -> Result<Place, Fault> {
+    graph::at_depth(path, depth).ok_or_else(missing)
 }
 
 /// How a scope is named in the token of a page.

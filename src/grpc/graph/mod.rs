@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
 use super::call::Call;
-use super::convert::graph::{self as convert, Draw, Form};
+use super::convert::graph::{self as convert, Form};
 use super::page::Query;
 use super::pb;
 use super::pb::graph_service_server::GraphService;
@@ -81,18 +81,17 @@ impl Graphs {
         let mut page = self.app.walk(&call.caller, &draw.scope, draw.detail, from, draw.page_size).await?;
         let next_page_token = page.next.take().map_or_else(String::new, |next| query.token(&position::of_walk(&next)));
         let is_last = next_page_token.is_empty();
-        Ok(match draw.form {
+        let text = match draw.form {
             Form::Data => {
                 let threads = threads(&page);
                 let nodes = page.shown.into_iter().map(|shown| convert::shown_to_pb(shown, draw.previews)).collect();
-                pb::GetGraphResponse { nodes, threads, text: String::new(), next_page_token }
+                return Ok(pb::GetGraphResponse { nodes, threads, text: String::new(), next_page_token });
             }
-            _ => pb::GetGraphResponse {
-                text: drawn(&draw, &page, is_first, is_last),
-                next_page_token,
-                ..Default::default()
-            },
-        })
+            Form::Text => drawing::text(&page.shown, draw.previews),
+            Form::Dot => drawing::dot(&page.shown, draw.previews, is_first, is_last),
+            Form::Mermaid => drawing::mermaid(&page.shown, draw.previews, is_first),
+        };
+        Ok(pb::GetGraphResponse { text, next_page_token, ..Default::default() })
     }
 
     async fn find(&self, call: &Call, request: pb::SearchRequest) -> Result<pb::SearchResponse, Fault> {
@@ -116,15 +115,6 @@ fn threads(page: &Walked) -> Vec<pb::ThreadNode> {
     let by_id: BTreeMap<&ThreadId, (&Thread, String)> =
         heads.map(|(thread, shown)| (&thread.id, (thread, shown.node.exchange.id.to_string()))).collect();
     by_id.into_values().map(|(thread, head)| convert::thread_to_pb(thread.clone(), head)).collect()
-}
-
-fn drawn(draw: &Draw, page: &Walked, is_first: bool, is_last: bool) -> String {
-    match draw.form {
-        Form::Data => String::new(),
-        Form::Text => drawing::text(&page.shown, draw.previews),
-        Form::Dot => drawing::dot(&page.shown, draw.previews, is_first, is_last),
-        Form::Mermaid => drawing::mermaid(&page.shown, draw.previews, is_first),
-    }
 }
 
 #[tonic::async_trait]

@@ -9,7 +9,9 @@ use super::request::{self, RequestOptions};
 use super::table::{Cell, Table};
 use super::terminal::Style;
 use super::words;
+use crate::domain::id::Moment;
 use crate::domain::source::Clock;
+use crate::grpc::convert::moment;
 use crate::grpc::pb;
 use crate::ops::source::SystemClock;
 
@@ -35,9 +37,8 @@ pub(super) struct Arguments {
 
 /// The moment after a time.
 fn until(after: Duration) -> prost_types::Timestamp {
-    let moment = SystemClock.now().0.saturating_add(u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
-    let seconds = i64::try_from(moment / 1_000).unwrap_or(i64::MAX);
-    prost_types::Timestamp { seconds, nanos: i32::try_from(moment % 1_000 * 1_000_000).unwrap_or_default() }
+    let after = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+    moment::to_pb(Moment(SystemClock.now().0.saturating_add(after)))
 }
 
 /// Prepares.

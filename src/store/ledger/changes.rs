@@ -69,6 +69,8 @@ pub struct Changes {
     pub(super) appends: Vec<Append>,
     /// Threads whose heads are put on another exchange.
     pub(super) pointers: Vec<(ThreadId, ExchangeId)>,
+    /// Threads whose heads leave an exchange.
+    pub(super) left: Vec<(ThreadId, ExchangeId)>,
     /// The runs among the puts.
     pub(super) runs: Vec<RunId>,
 }
@@ -139,14 +141,13 @@ impl Changes {
         self.guards.push((Guard::Is(thread_key.clone(), thread.0.clone()), Lost::ThreadChanged(id.clone())));
         self.guards.push((Guard::Is(head_key.clone(), head.0.clone()), Lost::HeadMoved(id.clone())));
         self.deletes.extend([thread_key, head_key]);
+        self.points(id, None, pointed(id, head));
     }
 
     /// Moves a head from where it was read.
     pub fn replace_head(&mut self, id: &ThreadId, head: &Head, seen: &Token) -> Token {
         self.hold_head(id, seen);
-        // A head that cannot be read is found out by whoever reads it, and only costs an entry too many here.
-        let before = decode::<Head>(&Entry::Head(id.clone()), &seen.0).ok().and_then(|before| before.exchange);
-        self.points(id, head.exchange, before);
+        self.points(id, head.exchange, pointed(id, seen));
         self.put(&Entry::Head(id.clone()), head)
     }
 
@@ -193,9 +194,11 @@ impl Changes {
 
     /// A head was put somewhere else.
     fn points(&mut self, id: &ThreadId, exchange: Option<ExchangeId>, before: Option<ExchangeId>) {
-        if let Some(exchange) = exchange.filter(|_| exchange != before) {
-            self.pointers.push((id.clone(), exchange));
+        if exchange == before {
+            return;
         }
+        self.left.extend(before.map(|before| (id.clone(), before)));
+        self.pointers.extend(exchange.map(|exchange| (id.clone(), exchange)));
     }
 
     fn put_thread(&mut self, entry: &Entry, thread: &Thread) -> Token {
@@ -205,4 +208,9 @@ impl Changes {
         }
         self.put(entry, &record)
     }
+}
+
+/// Where a head was. One that cannot be read is found out by whoever reads it, and only leaves an index entry too many here.
+fn pointed(id: &ThreadId, seen: &Token) -> Option<ExchangeId> {
+    decode::<Head>(&Entry::Head(id.clone()), &seen.0).ok().and_then(|head| head.exchange)
 }

@@ -71,6 +71,13 @@ impl Ledger {
         .await?;
 
         let mut plan = Plan::new(changes);
+        for (thread, exchange) in &changes.left {
+            // Most heads were on an exchange that was made on their thread, and no entry is to be removed.
+            let entry = Entry::Pointer(*exchange, thread.clone());
+            if self.raw(ns, &entry).await?.is_some() {
+                plan.write.deletes.push(entry.key());
+            }
+        }
         let mut taken = BTreeSet::new();
         for ((fit, drafts), append) in placed.into_iter().zip(&drafts.appends).zip(&changes.appends) {
             // Two sets of exchanges after one: only the first can extend its branch.

@@ -20,7 +20,7 @@ impl Ledger {
     /// Completes the indexes of a namespace that an earlier version wrote to, without them. Costs one read once that is done.
     ///
     /// # Errors
-    /// When the store fails or takes no writes, or a record on the way is missing or damaged.
+    /// When the store fails, or takes no writes while something is lacking, or a record on the way is missing or damaged.
     pub async fn complete_indexes(&self, ns: &Namespace) -> Result<(), Error> {
         if self.read::<Mark>(ns, &Entry::Indexes).await?.is_some_and(|mark| mark.version >= INDEXES) {
             return Ok(());
@@ -33,7 +33,11 @@ impl Ledger {
                 let mut puts = Vec::new();
                 for (key, raw) in entries {
                     let entry = Entry::of_key(&key).ok_or_else(|| Error::Corrupt("a key names nothing".to_owned()))?;
-                    puts.extend(self.indexed(ns, &entry, &raw).await?);
+                    if let Some((index, value)) = self.indexed(ns, &entry, &raw).await?
+                        && self.store.get(ns, &index).await?.is_none()
+                    {
+                        puts.push((index, value));
+                    }
                     after = Some(entry);
                 }
                 self.put_all(ns, puts).await?;
@@ -43,7 +47,11 @@ impl Ledger {
             }
         }
         let mark = encode(&Entry::Indexes, &Mark { version: INDEXES });
-        self.put_all(ns, vec![(Entry::Indexes.key(), mark)]).await
+        match self.put_all(ns, vec![(Entry::Indexes.key(), mark)]).await {
+            // Nothing was lacking, which need not be known for ever.
+            Err(Error::ReadOnly(_)) => Ok(()),
+            done => done,
+        }
     }
 
     /// The index entry that a branch or a head should have.
@@ -94,7 +102,14 @@ impl Ledger {
         Ok(())
     }
 
-    async fn id_at(&self, ns: &Namespace, place: Place) -> Result<Option<ExchangeId>, Error> {
+    /// The id of the exchange at a place.
+    ///
+    /// # Errors
+    /// When the store fails, or the exchange is damaged.
+    pub async fn id_at(&self, ns: &Namespace, place: Place) -> Result<Option<ExchangeId>, Error> {
+        if let Some(id) = self.kept.as_ref().and_then(|kept| kept.id(ns, place)) {
+            return Ok(Some(id));
+        }
         let entry = Entry::Exchange(place);
         let Some(raw) = self.raw(ns, &entry).await? else { return Ok(None) };
         lean(&entry, &raw)?.id().map(Some).map_err(|malformed| corrupt(&entry, malformed))
@@ -158,8 +173,9 @@ impl Ledger {
     /// # Errors
     /// When the store fails.
     pub async fn count_children(&self, ns: &Namespace, place: Place) -> Result<u64, Error> {
-        let next = Entry::Exchange(Place { branch: place.branch, depth: place.depth + 1 });
-        let mut count = u64::from(self.raw(ns, &next).await?.is_some());
+        let next = Place { branch: place.branch, depth: place.depth + 1 };
+        let is_kept = self.kept.as_ref().is_some_and(|kept| kept.id(ns, next).is_some());
+        let mut count = u64::from(is_kept || self.raw(ns, &Entry::Exchange(next)).await?.is_some());
         let mut after = None;
         loop {
             let entries = self.store.scan(ns, layout::departures(place, after, BATCH)).await?;

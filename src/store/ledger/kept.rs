@@ -8,6 +8,7 @@ use quick_cache::{Equivalent, Weighter};
 
 use crate::domain::exchange::Exchange;
 use crate::domain::graph::Place;
+use crate::domain::id::ExchangeId;
 use crate::store::Namespace;
 
 /// What an exchange takes besides its messages, in bytes, more or less.
@@ -60,6 +61,11 @@ impl Kept {
     /// The exchange at a place and how many bytes it has.
     pub(super) fn get(&self, ns: &Namespace, place: Place) -> Option<(Exchange, usize)> {
         self.0.get(&Asked { ns, place }).map(|kept| (kept.exchange.clone(), kept.bytes))
+    }
+
+    /// The id of that.
+    pub(super) fn id(&self, ns: &Namespace, place: Place) -> Option<ExchangeId> {
+        self.0.get(&Asked { ns, place }).map(|kept| kept.exchange.id)
     }
 
     /// Keeps one that was read.

@@ -81,6 +81,16 @@ impl Ledger {
         Ok(found)
     }
 
+    /// What an audit needs of the exchange at a place, which something names.
+    ///
+    /// # Errors
+    /// When the store fails, or the record is missing or damaged.
+    pub async fn glance(&self, ns: &Namespace, place: Place) -> Result<Glance, Error> {
+        let entry = Entry::Exchange(place);
+        let raw = self.raw(ns, &entry).await?.ok_or_else(|| missing(place))?;
+        lean(&entry, &raw)?.glance().map_err(|malformed| corrupt(&entry, malformed))
+    }
+
     /// Calls of the whole namespace, newest first by the time in their ids, before one of them.
     ///
     /// # Errors
@@ -92,11 +102,7 @@ impl Ledger {
         limit: usize,
     ) -> Result<Vec<Glance>, Error> {
         let places = self.newest(ns, before, limit).await?.into_iter().map(|(_, place)| place);
-        let read = |place| async move {
-            let entry = Entry::Exchange(place);
-            let raw = self.raw(ns, &entry).await?.ok_or_else(|| missing(place))?;
-            lean(&entry, &raw)?.glance().map_err(|malformed| corrupt(&entry, malformed))
-        };
+        let read = |place| self.glance(ns, place);
         stream::iter(places.collect::<Vec<_>>()).map(read).buffered(AHEAD).try_collect().await
     }
 

@@ -149,3 +149,26 @@ async fn drawings_are_whole_when_their_pages_are_joined() {
         assert_eq!(whole.starts_with("digraph") && whole.ends_with("}\n"), format == pb::GraphFormat::Dot);
     }
 }
+
+/// Heads that were put on an exchange and moved on, or whose threads are gone, do not stand before those that are there.
+#[tokio::test(flavor = "multi_thread")]
+async fn heads_that_have_moved_on_are_not_in_the_way() {
+    let server = Running::echo().await;
+    let top = turn(&server, None, "top").await;
+    let mut client = server.exchanges();
+    for number in 0..1_001 {
+        let branch = ask::branch(&format!("a{number:04}"), None);
+        client.fork(ask::fork(&top, vec![branch])).await.unwrap();
+        if number % 2 == 0 {
+            let moved = ask::on_thread(ask::on(&format!("a{number:04}")), ask::text(&number.to_string()));
+            client.r#continue(moved).await.unwrap();
+        } else {
+            let gone = pb::ThreadServiceDeleteRequest { thread_id: format!("a{number:04}"), ..Default::default() };
+            server.threads().delete(gone).await.unwrap();
+        }
+    }
+    client.fork(ask::fork(&top, vec![ask::branch("z", None)])).await.unwrap();
+    let path = Scope::Path(pb::PathScope { exchange_id: top.clone() });
+    let page = pages(&server, &asked(path)).await.remove(0);
+    assert_eq!(page.nodes[0].head_of_thread_ids, ["z"]);
+}

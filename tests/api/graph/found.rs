@@ -69,6 +69,13 @@ async fn exchanges_are_found_by_label_model_tool_and_time() {
     for search in searches {
         assert_eq!(exchanges(&found(&server, search.clone()).await)[0], two, "{search:?}");
     }
+    let mut after = second.create_time.unwrap();
+    (after.seconds, after.nanos) = match after.nanos + 1_000_000 {
+        nanos if nanos < 1_000_000_000 => (after.seconds, nanos),
+        nanos => (after.seconds + 1, nanos - 1_000_000_000),
+    };
+    let just_after = pb::SearchRequest { before_time: Some(after), ..Default::default() };
+    assert_eq!(exchanges(&found(&server, just_after).await)[0], two);
     let before = pb::SearchRequest { before_time: second.create_time, ..Default::default() };
     assert!(!exchanges(&found(&server, before).await).contains(&two));
     let called = pb::SearchRequest { called_tools: vec!["look".into()], ..Default::default() };

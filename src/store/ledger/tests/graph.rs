@@ -284,3 +284,22 @@ async fn indexes_that_a_store_lacks_are_completed() {
     world.ledger.complete_indexes(&world.ns).await.unwrap();
     assert_eq!(world.store.take_reads(), (1, 0), "it is known to be complete");
 }
+
+/// A head that moves on, and a thread that is removed, leave no entry behind; a turn in a line has none and removes none.
+#[tokio::test]
+async fn entries_of_heads_go_with_them() {
+    let world = World::new();
+    let root = world.say(None, "root").await;
+    let tip = world.say(Some(&root), "tip").await;
+    let mut changes = Changes::new();
+    let (_, token) = changes.create_thread(&thread("t"), &head(Some(&root)));
+    let (other, other_head) = changes.create_thread(&thread("u"), &head(Some(&root)));
+    world.ledger.commit(&world.ns, &changes).await.unwrap().unwrap();
+    let at = async |exchange: &Exchange| world.ledger.pointers(&world.ns, exchange.id, None, 9).await.unwrap();
+    assert_eq!(at(&root).await, [ThreadId::new("t"), ThreadId::new("u")]);
+    let mut changes = Changes::new();
+    changes.replace_head(&ThreadId::new("t"), &head(Some(&tip)), &token);
+    changes.delete_thread(&ThreadId::new("u"), &other, &other_head);
+    world.ledger.commit(&world.ns, &changes).await.unwrap().unwrap();
+    assert_eq!((at(&root).await, at(&tip).await), (Vec::new(), vec![ThreadId::new("t")]));
+}
