@@ -9,6 +9,7 @@ use super::config::{BackendConfig, Config, ConfigProblem, ContractConfig, check_
 use super::contract::{Schemas, parse_schema};
 use super::fallback;
 use super::nearest::hint;
+use super::price::Prices;
 use super::profile::Profile;
 pub use super::prompt::{Kind, Prompt, Variable};
 use crate::domain::settings::Contract;
@@ -221,7 +222,22 @@ fn profiles(config: &Config, problems: &mut Vec<ConfigProblem>) -> BTreeMap<Stri
         let fallback = profile.fallback.clone();
         profiles.insert(id.clone(), Profile { id, backend_id, model, parameters, fallback, prices, repair_attempts });
     }
+    check_prices(&profiles, problems);
     profiles
+}
+
+/// What a call cost is told by its backend and model.
+fn check_prices(profiles: &BTreeMap<String, Profile>, problems: &mut Vec<ConfigProblem>) {
+    let mut known: BTreeMap<(&str, &str), (&str, &Prices)> = BTreeMap::new();
+    for (id, profile) in profiles {
+        let Some(prices) = &profile.prices else { continue };
+        let (first, others) = known.entry((&profile.backend_id, &profile.model)).or_insert((id, prices));
+        if *others != prices {
+            let what = format!("differ from those of the profile `{first}`, which has the same backend and model");
+            let remedy = format!("give `{first}` and `{id}` the same prices, or one of them none");
+            problems.push(ConfigProblem::new(format!("profiles.{id}.prices"), what, remedy));
+        }
+    }
 }
 
 fn check_fallback(config: &Config, id: &str, fallback: &[String], problems: &mut Vec<ConfigProblem>) {

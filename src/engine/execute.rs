@@ -25,6 +25,10 @@ use crate::domain::usage::Usage;
 
 /// What an attempt says of a history of which a part was left out.
 const NARROWED: &str = "history_narrowed";
+/// What a fault says of the repair that it ended, which is after a whole answer.
+pub(super) const REPAIR: &str = "repair";
+/// What a fault says where a piece of an answer reached the caller.
+pub(super) const PARTLY_DELIVERED: &str = "partly_delivered";
 
 /// What an execution needs besides its plan.
 #[derive(Debug, Default)]
@@ -205,7 +209,9 @@ impl Attempts<'_> {
                 (Err(fault), Some(answer)) if fault.reason == Reason::ContextOverflow => {
                     return Ok(Answer { usage: self.usage(), ..answer });
                 }
-                (Err(fault), _) => return Err(fault),
+                // There was a whole answer before it: nobody who would begin anew can stand in for it (S4-11).
+                (Err(fault), Some(_)) => return Err(fault.with(REPAIR, repairs)),
+                (Err(fault), None) => return Err(fault),
             };
             let usage = self.usage();
             let answer = answer(reply, usage, plan, &stand.description, &engine.schemas, engine.ids.as_ref());
@@ -359,13 +365,10 @@ impl Attempts<'_> {
                 overflow::counted(failure.fault(backend_id), self.messages, self.outbound.body.len())
             }
             Ended::Failed(failure) => failure.fault(backend_id),
-            Ended::Cancelled => {
-                Fault::new(Reason::RunCancelled, "the run was cancelled before there was a whole answer")
-                    .with("backend_id", backend_id)
-            }
+            Ended::Cancelled => run_cancelled(backend_id),
         };
         let fault = fault.with("attempts", made);
-        if delivered { fault.with("partly_delivered", true) } else { fault }
+        if delivered { fault.with(PARTLY_DELIVERED, true) } else { fault }
     }
 }
 
@@ -379,7 +382,14 @@ fn left_alone(backend_id: &str, left: Duration) -> Fault {
         .retry_after(left)
 }
 
-async fn cancelled(token: Option<&CancellationToken>) {
+/// Nobody waits for the answer of a backend any more.
+pub(super) fn run_cancelled(backend_id: &str) -> Fault {
+    let text = "the run was cancelled before there was a whole answer";
+    Fault::new(Reason::RunCancelled, text).with("backend_id", backend_id)
+}
+
+/// Waits until the token is cancelled; without one, for ever.
+pub(super) async fn cancelled(token: Option<&CancellationToken>) {
     match token {
         Some(token) => token.cancelled().await,
         None => pending().await,

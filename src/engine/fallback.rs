@@ -4,9 +4,8 @@
 //! | --- | --- |
 //! | provider failed or unreachable, rate limit, no connection in time, left alone after failures | yes |
 //! | the same, after a piece of the answer was delivered | no: pieces cannot be taken back |
+//! | the same, in a repair | no: there was a whole answer, and an error in its repair is the run's (S4-11) |
 //! | anything else: an answer, a refusal, silence, a cancel | no |
-
-use std::future::pending;
 
 use secrecy::SecretString;
 use tokio::time::Instant;
@@ -14,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::admission::Permit;
 use super::catalog::Catalog;
-use super::execute::{Events, Executed, Execution};
+use super::execute::{Events, Executed, Execution, PARTLY_DELIVERED, REPAIR, cancelled, run_cancelled};
 use super::profile::Profile;
 use super::resolve::Plan;
 use super::settings::{Written, merge, name};
@@ -144,7 +143,7 @@ impl Standing<'_> {
                     answer.usage = Usage::sum(self.observations.iter().map(|seen| &seen.usage));
                     return (other, Ok(answer));
                 }
-                Err(ended) if ended.reason == Reason::RunCancelled || is_partly_delivered(&ended) => {
+                Err(ended) if ended.reason == Reason::RunCancelled || is_begun(&ended) => {
                     return (other, Err(ended));
                 }
                 Err(ended) => self.passed_over.push(format!("{} {}", other.profile_id, ended.reason.word())),
@@ -161,10 +160,7 @@ impl Standing<'_> {
         engine.ready(plan, None::<&SecretString>)?;
         let permit = tokio::select! {
             permit = engine.admit(plan) => permit?,
-            () = cancelled(self.cancel.clone()) => {
-                let text = "the run was cancelled before there was a whole answer";
-                return Err(Fault::new(Reason::RunCancelled, text).with("backend_id", &plan.backend_id));
-            }
+            () = cancelled(self.cancel.as_ref()) => return Err(run_cancelled(&plan.backend_id)),
         };
         let made = u32::try_from(self.observations.len()).unwrap_or(u32::MAX);
         let call = Execution {
@@ -215,17 +211,10 @@ fn stands_in(fault: &Fault) -> bool {
         Reason::ProviderTimeout => fault.metadata.get("timeout").is_some_and(|which| which == "connect"),
         _ => false,
     };
-    is_passing && !is_partly_delivered(fault)
+    is_passing && !is_begun(fault)
 }
 
-/// A piece of an answer reached the caller.
-fn is_partly_delivered(fault: &Fault) -> bool {
-    fault.metadata.contains_key("partly_delivered")
-}
-
-async fn cancelled(token: Option<CancellationToken>) {
-    match token {
-        Some(token) => token.cancelled().await,
-        None => pending().await,
-    }
+/// A piece of an answer reached the caller, or a whole one came: another profile would not go on with it but begin anew.
+fn is_begun(fault: &Fault) -> bool {
+    [PARTLY_DELIVERED, REPAIR].iter().any(|mark| fault.metadata.contains_key(*mark))
 }

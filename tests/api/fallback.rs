@@ -151,6 +151,43 @@ async fn a_refusal_a_begun_answer_and_a_named_model_stay_with_the_first() {
     assert_eq!(counts(&providers), [3, 0, 0]);
 }
 
+/// S4-11: an operational error in a repair ends the run, since there was a whole answer before it. Nobody stands in, streamed or not, be it the
+/// first profile's repair or that of one who stands in.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repair_that_fails_ends_the_run() {
+    let down = || stub::status(500, "down");
+    let script = vec![stub::text("seven"), down(), stub::streamed(&["se", "ven"]), down(), down()];
+    let (providers, server) = started(script, vec![stub::text("seven"), down()], vec![], [""; 3]).await;
+    let contract = Some(pb::Contract { form: Some(pb::contract::Form::Json(Default::default())) });
+    let repair = Some(pb::Repair { attempts: 2 });
+    let request =
+        |run_id: &str| pb::ExecutionRequest { contract: contract.clone(), repair, ..ask::text_as(run_id, "x") };
+    let whole = capture(&server, request("whole")).await.unwrap_err();
+    let capture_of = pb::StreamCaptureRequest { capture: Some(ask::capture(request("streamed"))) };
+    let mut stream = server.exchanges().stream_capture(capture_of).await.unwrap().into_inner();
+    let streamed = loop {
+        match stream.message().await {
+            Ok(message) => assert!(message.is_some(), "it ends with an error"),
+            Err(status) => break status,
+        }
+    };
+    let stood_in = capture(&server, request("other")).await.unwrap_err();
+    for (run_id, failed, backend_id, attempts) in
+        [("whole", whole, "at-a", 2), ("streamed", streamed, "at-a", 2), ("other", stood_in, "at-b", 3)]
+    {
+        refused::is(&failed, Code::Unavailable, Reason::ProviderUnavailable);
+        assert_eq!(
+            (refused::fact(&failed, "backend_id"), refused::fact(&failed, "repair")),
+            (backend_id.into(), "1".into())
+        );
+        let run = look::run(&server, run_id).await;
+        assert_eq!((run.state(), run.exchange_id.as_str()), (pb::RunState::Failed, ""));
+        assert_eq!(run.observations.len(), attempts);
+        assert_eq!(run.observations[attempts - 1].kind(), pb::AttemptKind::Repair);
+    }
+    assert_eq!(counts(&providers), [5, 2, 0]);
+}
+
 /// One that cannot do what the call asks is passed over, and one that cannot be told its schema says so.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_cannot_do_what_is_asked_is_passed_over_or_says_so() {

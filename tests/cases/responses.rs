@@ -317,3 +317,33 @@ async fn settings_go_where_the_dialect_has_them() {
     assert_eq!(sent["reasoning"], json!({"effort": "low", "summary": "auto"}));
     assert_eq!(sent["input"][0], json!({"type": "message", "role": "developer", "content": "brief"}));
 }
+
+/// The limit of an answer is one, whether it comes whole or in pieces: what a stream says again is not counted again.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_as_long_in_pieces_as_whole() {
+    const LIMIT: usize = 20_000;
+    // A stream says the whole response in an event, with the event's own fields around it.
+    const FRAME: usize = 100;
+    // A message has its text twice: it is named by it.
+    let room = LIMIT - FRAME - response(&[message("")]).to_string().len();
+    for (length, fits) in [(room / 2, true), (LIMIT / 2, false)] {
+        let text = "x".repeat(length);
+        let whole = response(&[message(&text)]).to_string();
+        assert_eq!(whole.len() < LIMIT, fits);
+        let halves = text.split_at(length / 2);
+        let script = [Entry::json(&whole), streamed(&[halves.0, halves.1])];
+        let more = format!("max_answer_bytes = {LIMIT}\n");
+        let served = Served::speaking("openai-responses", "/v1", script, &more).await;
+        let whole = served.server.exchanges().capture(ask::capture(ask::text("x"))).await;
+        let (_, streamed) = served.streamed(ask::capture(ask::text("x"))).await;
+        for end in [whole.map(tonic::Response::into_inner), streamed] {
+            match end {
+                Ok(done) => assert!(fits && done.exchange.unwrap().text == text),
+                Err(status) => {
+                    assert!(!fits, "{status:?}");
+                    refused::is(&status, Code::Unavailable, Reason::ProviderBadAnswer);
+                }
+            }
+        }
+    }
+}

@@ -124,3 +124,26 @@ fn a_fallback_is_another_profile_that_the_server_can_call() {
         assert_eq!((problems[0].at.as_str(), problems[0].what.as_str()), ("profiles.main.fallback", what));
     }
 }
+
+/// What a call cost is told by its backend and model, so that two profiles cannot say different prices for it.
+#[test]
+fn prices_of_one_model_are_the_same_in_all_profiles() {
+    let load = |second: &str, output: &str| {
+        let prices = |output: &str| {
+            format!(
+                "prices = {{ currency = \"USD\", input_per_million = \"2.50\", output_per_million = \"{output}\" }}\n"
+            )
+        };
+        let text = format!(
+            "[profiles.a]\nbackend = \"demo\"\nmodel = \"m\"\n[profiles.b]\nbackend = \"demo\"\nmodel = \"m\"\n{}\
+             [profiles.c]\nbackend = \"demo\"\nmodel = \"{second}\"\n{}[backends.demo]\nkind = \"scripted\"\n",
+            prices("10"),
+            prices(output)
+        );
+        Catalog::load(&config(&text), Path::new("."))
+    };
+    assert!(load("m", "10").is_ok() && load("m", "10.0").is_ok() && load("n", "11").is_ok());
+    let problems = load("m", "11").unwrap_err();
+    let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert!(told.len() == 1 && told[0].starts_with("profiles.c.prices: ") && told[0].contains("`b`"), "{told:?}");
+}

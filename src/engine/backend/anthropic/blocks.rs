@@ -1,9 +1,8 @@
 //! The blocks of an answer, whole or growing, and the parts that they become. It must not know the events that bring them.
 
-use crate::domain::id::CallId;
 use crate::domain::message::{Issuer, Kind, Part, Reasoning, ToolCall};
 use crate::engine::backend::Delta;
-use crate::engine::backend::wire::{Grown, Object, Value, data, reader};
+use crate::engine::backend::wire::{Grown, Object, Value, data, tool_call};
 
 /// The blocks of one answer, in the order in which they began.
 #[derive(Debug, Default)]
@@ -142,14 +141,7 @@ fn call(fields: &Grown, input: &str) -> Option<(ToolCall, bool)> {
         return None;
     }
     let said = if input.trim().is_empty() { fields.get("input").unwrap_or_default() } else { input.to_owned() };
-    let arguments = if said.trim().is_empty() || said == "null" { "{}".to_owned() } else { said };
-    let (arguments_json, mended) = match reader::mend(&arguments) {
-        Some(mended) => (mended, true),
-        None => (arguments, false),
-    };
-    let arguments_invalid = !reader::is_object(&arguments_json);
-    let provider_call_id = fields.text("id");
-    Some((ToolCall { call_id: CallId::default(), provider_call_id, name, arguments_json, arguments_invalid }, mended))
+    Some(tool_call(fields.text("id"), name, said))
 }
 
 /// The fields that have no word of ours.

@@ -1,7 +1,7 @@
 //! Blocks of content that anybody may say: texts, images and documents, with their cache markers. It must not know roles.
 
 use super::quirks::{MarkersKept, Quirks};
-use crate::domain::message::{CacheMarker, Kind, Media, Message, Part};
+use crate::domain::message::{CacheMarker, Kind, Media, Message, Part, Role};
 use crate::engine::backend::Failure;
 use crate::engine::backend::wire::{Adaptations, Writer, unsupported};
 
@@ -16,20 +16,21 @@ pub(super) struct Markers {
 impl Markers {
     /// For these messages.
     pub(super) fn new(quirks: &Quirks, messages: &[Message]) -> Self {
-        let can_last = |part: &&Part| part.cache_marker.is_some() && is_markable(part);
         let skip = match quirks.cache_markers_kept {
             MarkersKept::First => 0,
             MarkersKept::Last => {
-                let all = messages.iter().flat_map(|message| &message.parts).filter(can_last).count();
+                let sent =
+                    |message: &Message| message.parts.iter().filter_map(|part| marker(message.role, part)).count();
+                let all: usize = messages.iter().map(sent).sum();
                 all.saturating_sub(quirks.max_cache_markers)
             }
         };
         Self { skip, left: quirks.max_cache_markers }
     }
 
-    /// The marker of a block, at the end of its fields.
-    pub(super) fn write(&mut self, marker: Option<&CacheMarker>, out: &mut Writer, adapted: &mut Adaptations) {
-        let Some(marker) = marker else { return };
+    /// The marker of a part, at the end of the fields of its block.
+    pub(super) fn write(&mut self, role: Role, part: &Part, out: &mut Writer, adapted: &mut Adaptations) {
+        let Some(marker) = marker(role, part) else { return };
         if self.skip > 0 || self.left == 0 {
             self.skip = self.skip.saturating_sub(1);
             adapted.add("cache_markers_dropped");
@@ -45,13 +46,31 @@ impl Markers {
     }
 }
 
-/// It becomes a block that may have a marker.
-pub(super) fn is_markable(part: &Part) -> bool {
+/// The marker that the block of a part has: its own where it becomes a block that may have one. A result has the last of those within it, if
+/// none of its own, since what is in it has none.
+fn marker(role: Role, part: &Part) -> Option<&CacheMarker> {
     match &part.kind {
-        Kind::Text(text) | Kind::Refusal(text) => !text.trim().is_empty(),
-        Kind::Image(..) | Kind::File(..) | Kind::ToolCall(_) | Kind::ToolResult(_) => true,
-        Kind::Reasoning(_) | Kind::Unknown(..) => false,
+        Kind::Text(text) | Kind::Refusal(text) if text.trim().is_empty() => None,
+        Kind::Image(..) | Kind::File(..) if role == Role::Assistant => None,
+        Kind::Reasoning(_) | Kind::Unknown(..) => None,
+        Kind::ToolResult(result) => {
+            let within = || result.parts.iter().rev().find_map(|part| part.cache_marker.as_ref());
+            part.cache_marker.as_ref().or_else(within)
+        }
+        Kind::Text(_) | Kind::Refusal(_) | Kind::Image(..) | Kind::File(..) | Kind::ToolCall(_) => {
+            part.cache_marker.as_ref()
+        }
     }
+}
+
+/// There is a marker in the part that its block does not have.
+pub(super) fn loses_marker(role: Role, part: &Part) -> bool {
+    let within = match &part.kind {
+        Kind::ToolResult(result) => result.parts.iter().filter(|part| part.cache_marker.is_some()).count(),
+        _ => 0,
+    };
+    let all = within + usize::from(part.cache_marker.is_some());
+    all > usize::from(marker(role, part).is_some())
 }
 
 /// The beginning of a block of a part: without the closing bracket, so that more fields can follow.

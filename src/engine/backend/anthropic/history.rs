@@ -1,10 +1,10 @@
 //! Messages in this dialect. What is written for a message depends on it, on those before it and on who speaks next alone, so that the
 //! messages of a longer history begin with those of a shorter one. It must not know settings of the call.
 
-use super::content::{Markers, open_block};
+use super::content::{Markers, loses_marker, open_block};
 use super::names::{Ids, tool_name};
 use super::quirks::Quirks;
-use crate::domain::message::{CacheMarker, Kind, Message, Part, ProviderData, Role, ToolCall, ToolResult};
+use crate::domain::message::{Kind, Message, Part, ProviderData, Role, ToolCall, ToolResult};
 use crate::engine::backend::Failure;
 use crate::engine::backend::wire::{Adaptations, Recipient, Value, Writer, put_back, tools, unsupported};
 
@@ -32,6 +32,7 @@ impl<'a> History<'a> {
         out: &mut Writer,
         adapted: &mut Adaptations,
     ) -> Result<(), Failure> {
+        messages.iter().for_each(|message| markers_lost(message, adapted));
         let said: Vec<(usize, &Part)> = messages
             .iter()
             .enumerate()
@@ -47,7 +48,7 @@ impl<'a> History<'a> {
         }
         out.key("system").open(b'[');
         for (index, part) in said {
-            self.block(part, index, out, adapted)?;
+            self.block(Role::System, part, index, out, adapted)?;
         }
         out.close(b']');
         Ok(())
@@ -103,6 +104,7 @@ impl<'a> History<'a> {
         out: &mut Writer,
         adapted: &mut Adaptations,
     ) -> Result<(), Failure> {
+        markers_lost(message, adapted);
         let parts: Vec<&Part> = message.parts.iter().filter(|part| self.is_said(part, adapted)).collect();
         if parts.is_empty() && is_last {
             let message = format!("message {index} has nothing that this dialect can say");
@@ -113,7 +115,7 @@ impl<'a> History<'a> {
         }
         for part in parts {
             self.open(out);
-            self.block(part, index, out, adapted)?;
+            self.block(message.role, part, index, out, adapted)?;
         }
         Ok(())
     }
@@ -133,14 +135,21 @@ impl<'a> History<'a> {
         }
     }
 
-    fn block(&mut self, part: &Part, index: usize, out: &mut Writer, adapted: &mut Adaptations) -> Result<(), Failure> {
+    fn block(
+        &mut self,
+        role: Role,
+        part: &Part,
+        index: usize,
+        out: &mut Writer,
+        adapted: &mut Adaptations,
+    ) -> Result<(), Failure> {
         if let Kind::Unknown(_, json) = &part.kind {
             self.verbatim(json, out, adapted);
             return Ok(());
         }
         open_block(self.quirks, part, index, out, adapted)?;
         self.own_fields(part, out, adapted);
-        self.markers.write(part.cache_marker.as_ref(), out, adapted);
+        self.markers.write(role, part, out, adapted);
         out.close(b'}');
         Ok(())
     }
@@ -154,6 +163,7 @@ impl<'a> History<'a> {
         adapted: &mut Adaptations,
     ) -> Result<(), Failure> {
         self.close(out);
+        markers_lost(message, adapted);
         let mut parts: Vec<&Part> = message.parts.iter().filter(|part| self.is_answered(part, adapted)).collect();
         // The API takes no message that ends with thinking, which is one that was cut.
         while parts.last().is_some_and(|part| matches!(part.kind, Kind::Reasoning(_))) {
@@ -177,9 +187,9 @@ impl<'a> History<'a> {
                 Kind::Text(text) | Kind::Refusal(text) if is_continued && at == last && text.trim_end() != text => {
                     adapted.add("trailing_space_trimmed");
                     let trimmed = Part { kind: Kind::Text(text.trim_end().to_owned()), ..part.clone() };
-                    self.block(&trimmed, index, out, adapted)?;
+                    self.block(Role::Assistant, &trimmed, index, out, adapted)?;
                 }
-                _ => self.block(part, index, out, adapted)?,
+                _ => self.block(Role::Assistant, part, index, out, adapted)?,
             }
         }
         out.close(b']');
@@ -211,16 +221,13 @@ impl<'a> History<'a> {
     }
 
     fn thinking(&mut self, part: &Part, text: &str, out: &mut Writer, adapted: &mut Adaptations) {
-        if part.cache_marker.is_some() {
-            adapted.add("cache_markers_dropped");
-        }
         let Some(data) = &part.provider_data else { return };
         out.open(b'{');
         if !names_its_type(data) {
             out.key("type").text("thinking");
             out.key("thinking").text(text);
         }
-        put_back(data, &[], out, adapted);
+        put_back(data, out, adapted);
         out.close(b'}');
     }
 
@@ -240,7 +247,7 @@ impl<'a> History<'a> {
         out.key("name").text(&tool_name(&call.name, adapted));
         tools::arguments(&call.arguments_json, out.key("input"), adapted);
         self.own_fields(part, out, adapted);
-        self.markers.write(part.cache_marker.as_ref(), out, adapted);
+        self.markers.write(Role::Assistant, part, out, adapted);
         out.close(b'}');
         Ok(())
     }
@@ -252,19 +259,19 @@ impl<'a> History<'a> {
         out: &mut Writer,
         adapted: &mut Adaptations,
     ) -> Result<(), Failure> {
+        markers_lost(message, adapted);
         for part in &message.parts {
             let result = tools::result_in(part)?;
             self.open(out);
-            let marker = part.cache_marker.as_ref().or_else(|| last_marker(&result.parts));
-            self.result(result, marker, index, out, adapted)?;
+            self.result(part, result, index, out, adapted)?;
         }
         Ok(())
     }
 
     fn result(
         &mut self,
+        part: &Part,
         result: &ToolResult,
-        marker: Option<&CacheMarker>,
         index: usize,
         out: &mut Writer,
         adapted: &mut Adaptations,
@@ -293,7 +300,7 @@ impl<'a> History<'a> {
         if result.is_error {
             out.key("is_error").bool(true);
         }
-        self.markers.write(marker, out, adapted);
+        self.markers.write(Role::Tool, part, out, adapted);
         out.close(b'}');
         Ok(())
     }
@@ -301,7 +308,7 @@ impl<'a> History<'a> {
     /// The fields that the provider put beside those of the dialect.
     fn own_fields(&self, part: &Part, out: &mut Writer, adapted: &mut Adaptations) {
         match &part.provider_data {
-            Some(data) if self.to.takes(data) => put_back(data, &[], out, adapted),
+            Some(data) if self.to.takes(data) => put_back(data, out, adapted),
             Some(_) => adapted.add("foreign_data_dropped"),
             None => {}
         }
@@ -323,6 +330,8 @@ fn names_its_type(data: &ProviderData) -> bool {
     Value::parse(&data.data_json).and_then(Value::object).is_some_and(|object| object.get("type").is_some())
 }
 
-fn last_marker(parts: &[Part]) -> Option<&CacheMarker> {
-    parts.iter().rev().find_map(|part| part.cache_marker.as_ref())
+fn markers_lost(message: &Message, adapted: &mut Adaptations) {
+    if message.parts.iter().any(|part| loses_marker(message.role, part)) {
+        adapted.add("cache_markers_dropped");
+    }
 }

@@ -3,13 +3,12 @@
 
 use super::quirks::Quirks;
 use super::usage;
-use crate::domain::id::CallId;
-use crate::domain::message::{Issuer, Kind, Part, Reasoning, ToolCall};
+use crate::domain::message::{Issuer, Kind, Part, Reasoning};
 use crate::domain::run::StopReason;
 use crate::domain::usage::Usage;
 use crate::engine::backend::Delta;
 use crate::engine::backend::wire::{
-    self, Grown, Object, Progress, Read, Said, Value, Warnings, Wrong, data, first_word, reader,
+    self, Grown, Object, Progress, Read, Said, Value, Warnings, Wrong, data, first_word, tool_call,
 };
 
 /// Fields of a candidate that are no part of its message and worth keeping.
@@ -202,7 +201,7 @@ impl Answer {
         if let Some(call) = object.object("functionCall") {
             beside.remove("functionCall");
             let name = call.text("name").unwrap_or_default();
-            let arguments = call.get("args").map_or_else(|| "{}".to_owned(), |args| args.raw().to_owned());
+            let arguments = call.get("args").map_or_else(|| "{}".to_owned(), Value::text_or_raw);
             let index = self.calls;
             self.calls = self.calls.saturating_add(1);
             emit(Delta::ToolCall { index, name: Some(name.clone()), arguments_json: arguments.clone() });
@@ -250,12 +249,9 @@ impl Piece {
             What::Thought(text) => Kind::Reasoning(Reasoning { text, is_summary: true }),
             What::Call { name, .. } if name.is_empty() => return None,
             What::Call { id, name, arguments } => {
-                let mended = reader::mend(&arguments);
-                *replaced |= mended.is_some();
-                let arguments_json = mended.unwrap_or(arguments);
-                let arguments_invalid = !reader::is_object(&arguments_json);
-                let (call_id, provider_call_id) = (CallId::default(), id);
-                Kind::ToolCall(ToolCall { call_id, provider_call_id, name, arguments_json, arguments_invalid })
+                let (call, mended) = tool_call(id, name, arguments);
+                *replaced |= mended;
+                Kind::ToolCall(call)
             }
             What::Other { word, json } => {
                 let mut part = Part::new(Kind::Unknown(word, json));

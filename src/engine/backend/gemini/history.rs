@@ -15,7 +15,7 @@ pub(super) struct History<'a> {
     to: Recipient<'a>,
     /// The name and the id on the wire of each call.
     calls: HashMap<&'a CallId, (&'a str, Option<String>)>,
-    used_ids: HashSet<String>,
+    used_ids: HashSet<&'a str>,
     /// Results are being written.
     is_open: bool,
     /// Images and files of results, for the content that follows them.
@@ -110,12 +110,11 @@ impl<'a> History<'a> {
         begin(role, out);
         self.is_empty = false;
         let mut has_call = false;
-        let mut here = HashSet::new();
         for part in parts {
             match &part.kind {
                 Kind::ToolCall(call) if is_model => {
                     let is_first = !std::mem::replace(&mut has_call, true);
-                    self.call(part, call, is_first, &mut here, out, adapted)?;
+                    self.call(part, call, is_first, out, adapted)?;
                 }
                 _ => self.part(part, index, out, adapted)?,
             }
@@ -126,15 +125,14 @@ impl<'a> History<'a> {
 
     /// Something of it goes out.
     fn is_said(&self, part: &Part, is_model: bool, adapted: &mut Adaptations) -> bool {
-        let dropped = match &part.kind {
-            Kind::Text(text) if text.is_empty() && !self.is_own(part) => "empty_text_dropped",
-            Kind::Refusal(text) if text.is_empty() => "empty_text_dropped",
-            Kind::Unknown(..) if !self.is_own(part) => "unknown_parts_dropped",
-            Kind::Reasoning(_) if is_model && !self.is_own(part) => "foreign_reasoning_dropped",
-            Kind::Image(..) | Kind::File(..) if is_model => "assistant_media_dropped",
+        match &part.kind {
+            Kind::Text(text) if text.is_empty() && !self.is_own(part) => adapted.add("empty_text_dropped"),
+            Kind::Refusal(text) if text.is_empty() => adapted.add("empty_text_dropped"),
+            Kind::Unknown(..) if !self.is_own(part) => adapted.add("unknown_parts_dropped"),
+            Kind::Reasoning(_) if is_model && !self.is_own(part) => adapted.add("foreign_reasoning_dropped"),
+            Kind::Image(..) | Kind::File(..) if is_model => adapted.add("assistant_media_dropped"),
             _ => return true,
-        };
-        adapted.add(dropped);
+        }
         false
     }
 
@@ -201,7 +199,6 @@ impl<'a> History<'a> {
         part: &'a Part,
         call: &'a ToolCall,
         is_first: bool,
-        here: &mut HashSet<&'a str>,
         out: &mut Writer,
         adapted: &mut Adaptations,
     ) -> Result<(), Failure> {
@@ -211,7 +208,7 @@ impl<'a> History<'a> {
         if part.cache_marker.is_some() {
             adapted.add("cache_markers_dropped");
         }
-        let id = self.wire_id(call, here, adapted);
+        let id = self.wire_id(call, adapted);
         out.open(b'{');
         out.key("functionCall").object(|out| {
             if let Some(id) = &id {
@@ -233,17 +230,12 @@ impl<'a> History<'a> {
 
     /// The id of a call: the provider's; ours where it cannot tell this call from another one. Calls without one are told apart by their
     /// order.
-    fn wire_id(
-        &mut self,
-        call: &'a ToolCall,
-        here: &mut HashSet<&'a str>,
-        adapted: &mut Adaptations,
-    ) -> Option<String> {
+    fn wire_id(&mut self, call: &'a ToolCall, adapted: &mut Adaptations) -> Option<String> {
         let given = call.provider_call_id.as_str();
         if given.is_empty() || !self.quirks.call_ids {
             return None;
         }
-        if here.insert(given) && self.used_ids.insert(given.to_owned()) {
+        if self.used_ids.insert(given) {
             return Some(given.to_owned());
         }
         adapted.add("call_id_replaced");
@@ -329,7 +321,7 @@ impl<'a> History<'a> {
     /// The fields that the provider put beside what the part says.
     fn own_fields(&self, part: &Part, out: &mut Writer, adapted: &mut Adaptations) {
         match &part.provider_data {
-            Some(data) if self.to.takes(data) => put_back(data, &[], out, adapted),
+            Some(data) if self.to.takes(data) => put_back(data, out, adapted),
             Some(_) => adapted.add("foreign_data_dropped"),
             None => {}
         }

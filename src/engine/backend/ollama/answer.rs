@@ -2,13 +2,12 @@
 //! must not know how the JSON was transported.
 
 use super::quirks::{EmptyAnswer, Quirks};
-use crate::domain::id::CallId;
 use crate::domain::message::{Issuer, Kind, Part, Reasoning, ToolCall};
 use crate::domain::run::StopReason;
 use crate::domain::usage::Usage;
 use crate::engine::backend::Delta;
 use crate::engine::backend::wire::{
-    self, Object, Progress, Read, Said, Value, Warnings, Wrong, first_word, quoted, reader, settle,
+    self, Object, Progress, Read, Said, Value, Warnings, Wrong, first_word, quoted, settle, tool_call,
 };
 
 /// Fields of a message that have words of ours.
@@ -61,23 +60,11 @@ impl Answer {
         let Some(name) = function.text("name").filter(|name| !name.is_empty()) else { return Err(nameless) };
         // The object as it was written; a text, as some servers send it, as what it says.
         let arguments = function.get("arguments").map(Value::text_or_raw).unwrap_or_default();
-        let arguments = if arguments.trim().is_empty() { "{}".to_owned() } else { arguments };
-        let arguments_json = match reader::mend(&arguments) {
-            Some(mended) => {
-                self.replaced = true;
-                mended
-            }
-            None => arguments,
-        };
+        let (call, replaced) = tool_call(call.text("id").unwrap_or_default(), name.clone(), arguments);
+        self.replaced |= replaced;
         let index = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
-        emit(Delta::ToolCall { index, name: Some(name.clone()), arguments_json: arguments_json.clone() });
-        self.calls.push(ToolCall {
-            call_id: CallId::default(),
-            provider_call_id: call.text("id").unwrap_or_default(),
-            name,
-            arguments_invalid: !reader::is_object(&arguments_json),
-            arguments_json,
-        });
+        emit(Delta::ToolCall { index, name: Some(name), arguments_json: call.arguments_json.clone() });
+        self.calls.push(call);
         Ok(())
     }
 

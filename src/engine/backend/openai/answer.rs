@@ -3,13 +3,12 @@
 
 use super::details::Details;
 use super::quirks::{DoneMarker, EmptyAnswer, Quirks};
-use super::usage;
 use crate::domain::message::{Issuer, Kind, Part, Reasoning};
 use crate::domain::run::StopReason;
 use crate::domain::usage::Usage;
 use crate::engine::backend::Delta;
 use crate::engine::backend::wire::{
-    self, Calls, Done, Object, Progress, Read, Said, Value, Warnings, Wrong, data, first_word, quoted,
+    self, Calls, Done, Object, Progress, Read, Said, Value, Warnings, Wrong, data, first_word, quoted, usage,
 };
 
 /// Fields of a message that have no word of ours and are worth keeping.
@@ -288,10 +287,8 @@ impl Answer {
     }
 
     fn take_usage(&mut self, value: Option<Value<'_>>) {
-        if let Some(value) = value
-            && let Some(object) = value.object()
-        {
-            usage::read(&object, value.raw(), &mut self.usage);
+        if let Some(value) = value {
+            usage::read(value, &mut self.usage);
         }
     }
 }

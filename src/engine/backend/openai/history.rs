@@ -200,7 +200,7 @@ impl<'a> History<'a> {
             ReasoningField::Reasoning => "reasoning",
             ReasoningField::ReasoningDetails => {
                 if let Some(data) = details {
-                    put_back(data, &[], out, adapted);
+                    put_back(data, out, adapted);
                 } else if !texts.is_empty() {
                     adapted.add("reasoning_dropped");
                 }
@@ -231,7 +231,7 @@ impl<'a> History<'a> {
                 tools::arguments_text(&call.arguments_json, verbatim, out.key("arguments"), adapted);
             });
             match &part.provider_data {
-                Some(data) if self.recipient.takes(data) => put_back(data, &[], out, adapted),
+                Some(data) if self.recipient.takes(data) => put_back(data, out, adapted),
                 Some(_) => adapted.add("foreign_data_dropped"),
                 None => {}
             }

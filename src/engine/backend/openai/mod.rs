@@ -7,7 +7,6 @@ mod details;
 mod encode;
 mod history;
 mod quirks;
-mod usage;
 
 use self::answer::Answer;
 pub use self::quirks::{

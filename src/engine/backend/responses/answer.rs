@@ -8,13 +8,13 @@ use crate::domain::message::{Issuer, Kind};
 use crate::domain::run::StopReason;
 use crate::domain::usage::Usage;
 use crate::engine::backend::Delta;
-use crate::engine::backend::wire::{self, Object, Progress, Read, Said, Value, Warnings, Wrong, first_word, settle};
+use crate::engine::backend::wire::{self, Object, Progress, Read, Said, Warnings, Wrong, first_word, usage};
 
 /// An answer whose end has not come yet.
 #[derive(Debug, Default)]
 pub struct Answer {
     slots: Slots,
-    /// The items of the whole response, where it came with them.
+    /// The items of the whole response, where it came with all of them.
     output: Vec<String>,
     has_ended: bool,
     status: String,
@@ -30,8 +30,8 @@ impl Answer {
     /// A whole response, or the last event's.
     fn response(&mut self, response: &Object<'_>) -> Result<(), Wrong> {
         self.about(response);
-        if let Some(usage) = response.get("usage") {
-            self.take_usage(usage);
+        if let Some(said) = response.get("usage") {
+            usage::read(said, &mut self.usage);
         }
         let reason = response.object("incomplete_details").and_then(|details| details.text("reason"));
         self.reason = reason.unwrap_or_default();
@@ -45,7 +45,11 @@ impl Answer {
             status => status.clone_into(&mut self.status),
         }
         let items = response.array("output").unwrap_or_default();
-        self.output = items.into_iter().map(|item| item.raw().to_owned()).collect();
+        // Some servers leave items out here that came before.
+        if items.len() >= self.slots.len() {
+            self.output = items.into_iter().map(|item| item.raw().to_owned()).collect();
+            self.slots.let_go();
+        }
         self.has_ended = true;
         Ok(())
     }
@@ -53,20 +57,6 @@ impl Answer {
     fn about(&mut self, response: &Object<'_>) {
         first_word(&mut self.id, response.text("id"));
         first_word(&mut self.model, response.text("model"));
-    }
-
-    fn take_usage(&mut self, value: Value<'_>) {
-        let Some(object) = value.object() else { return };
-        let detail = |group: &str, name: &str| object.object(group)?.count(name);
-        let usage = &mut self.usage;
-        usage.input_tokens = object.count("input_tokens").or(usage.input_tokens);
-        usage.output_tokens = object.count("output_tokens").or(usage.output_tokens);
-        usage.total_tokens = object.count("total_tokens").or(usage.total_tokens);
-        usage.cached_input_tokens = detail("input_tokens_details", "cached_tokens").or(usage.cached_input_tokens);
-        usage.cache_written_tokens =
-            detail("input_tokens_details", "cache_write_tokens").or(usage.cache_written_tokens);
-        usage.reasoning_tokens = detail("output_tokens_details", "reasoning_tokens").or(usage.reasoning_tokens);
-        settle(usage, value.raw());
     }
 
     fn event(&mut self, word: &str, event: &Object<'_>, emit: &mut dyn FnMut(Delta)) -> Result<(), Wrong> {
@@ -108,7 +98,7 @@ impl Answer {
         Ok(())
     }
 
-    /// The items, each as it was written: those of the whole response, unless the server left some out there.
+    /// The items, each as it was written: those of the whole response, unless the server left some out there. It holds them once.
     fn items(&self) -> Vec<String> {
         if self.output.len() >= self.slots.len() { self.output.clone() } else { self.slots.items() }
     }

@@ -2,9 +2,8 @@
 
 use super::history::object;
 use super::said::{self, ITEM, PART};
-use crate::domain::id::CallId;
-use crate::domain::message::{Issuer, Kind, Part, ProviderData, Reasoning, ToolCall};
-use crate::engine::backend::wire::{Object, Value, Wrong, data, quoted, reader};
+use crate::domain::message::{Issuer, Kind, Part, ProviderData, Reasoning};
+use crate::engine::backend::wire::{Object, Value, Wrong, data, quoted, tool_call};
 
 /// Between the pieces of one reasoning, which are paragraphs.
 pub(super) const BETWEEN: &str = "\n\n";
@@ -101,22 +100,12 @@ impl Reading<'_> {
         let name = item.text("name").filter(|name| !name.is_empty());
         let name = name.ok_or(Wrong::Malformed("a tool call has no name"))?;
         let arguments = item.get("arguments").map(Value::text_or_raw).unwrap_or_default();
-        let arguments = if arguments.trim().is_empty() { "{}".to_owned() } else { arguments };
-        let (arguments_json, replaced) = match reader::mend(&arguments) {
-            Some(mended) => (mended, true),
-            None => (arguments, false),
-        };
+        let id = item.text("call_id").or_else(|| item.text("id")).unwrap_or_default();
+        let (call, replaced) = tool_call(id, name, arguments);
         self.said.replaced |= replaced;
         self.said.has_calls = true;
         let own = fields(item, &["type", "call_id", "name", "arguments"]);
         let attached = self.is_worth(&own).then(|| self.issued(json(&own)));
-        let call = ToolCall {
-            call_id: CallId::default(),
-            provider_call_id: item.text("call_id").or_else(|| item.text("id")).unwrap_or_default(),
-            name,
-            arguments_invalid: !reader::is_object(&arguments_json),
-            arguments_json,
-        };
         self.push(Kind::ToolCall(call), attached);
         Ok(())
     }

@@ -12,18 +12,32 @@ pub(super) struct Slots(Vec<Slot>);
 struct Slot {
     index: Option<u64>,
     id: String,
-    /// The item as it began, then as it is whole.
+    /// The item as it began, then as it is whole; nothing once it is held elsewhere.
     item: String,
     is_whole: bool,
-    text: String,
-    refusal: String,
-    reasoning: String,
+    text: Told,
+    refusal: Told,
+    reasoning: Told,
     /// Which piece of the reasoning came last.
     piece: Option<(&'static str, Option<u64>)>,
     /// Its place among the calls, if it is one.
     call: Option<usize>,
-    arguments: String,
+    arguments: Told,
     name_told: bool,
+}
+
+/// What was told in pieces, and how much it was. It is held until it is there as a whole.
+#[derive(Debug, Default)]
+struct Told {
+    held: String,
+    bytes: usize,
+}
+
+impl Told {
+    fn push(&mut self, more: &str) {
+        self.held.push_str(more);
+        self.bytes += more.len();
+    }
 }
 
 impl Slots {
@@ -34,10 +48,15 @@ impl Slots {
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        let bytes = |slot: &Slot| {
-            slot.item.len() + slot.text.len() + slot.refusal.len() + slot.reasoning.len() + slot.arguments.len()
-        };
-        self.0.iter().map(bytes).sum()
+        self.0.iter().map(|slot| slot.item.len() + slot.told().map(|told| told.held.len()).iter().sum::<usize>()).sum()
+    }
+
+    /// The items are held elsewhere, whole. How much of them was told is still known.
+    pub(super) fn let_go(&mut self) {
+        for slot in &mut self.0 {
+            slot.item = String::new();
+            slot.forget();
+        }
     }
 
     /// An item begins.
@@ -58,6 +77,9 @@ impl Slots {
         let Some(slot) = self.slot(event.count("output_index"), id, !is_whole) else { return };
         item.raw().clone_into(&mut slot.item);
         slot.is_whole = is_whole;
+        if is_whole {
+            slot.forget();
+        }
         if slot.call.is_none() && object.is_some_and(|item| kind(&item) == "function_call") {
             slot.call = Some(calls);
         }
@@ -86,14 +108,14 @@ impl Slots {
     /// More text.
     pub(super) fn text(&mut self, event: &Object<'_>, emit: &mut dyn FnMut(Delta)) {
         let (Some(more), Some(slot)) = (delta(event), self.of(event)) else { return };
-        slot.text.push_str(&more);
+        slot.text.push(&more);
         emit(Delta::Text(more));
     }
 
     /// More of a refusal.
     pub(super) fn refusal(&mut self, event: &Object<'_>, emit: &mut dyn FnMut(Delta)) {
         let (Some(more), Some(slot)) = (delta(event), self.of(event)) else { return };
-        slot.refusal.push_str(&more);
+        slot.refusal.push(&more);
         emit(Delta::Refusal(more));
     }
 
@@ -101,11 +123,11 @@ impl Slots {
     pub(super) fn reasoning(&mut self, event: &Object<'_>, count: &'static str, emit: &mut dyn FnMut(Delta)) {
         let (Some(mut more), Some(slot)) = (delta(event), self.of(event)) else { return };
         let piece = Some((count, event.count(count)));
-        if slot.piece != piece && !slot.reasoning.is_empty() {
+        if slot.piece != piece && slot.reasoning.bytes > 0 {
             more.insert_str(0, BETWEEN);
         }
         slot.piece = piece;
-        slot.reasoning.push_str(&more);
+        slot.reasoning.push(&more);
         emit(Delta::Reasoning(more));
     }
 
@@ -113,7 +135,7 @@ impl Slots {
     pub(super) fn arguments(&mut self, event: &Object<'_>, emit: &mut dyn FnMut(Delta)) {
         let calls = self.0.iter().filter(|slot| slot.call.is_some()).count();
         let (Some(more), Some(slot)) = (delta(event), self.of(event)) else { return };
-        slot.arguments.push_str(&more);
+        slot.arguments.push(&more);
         let call = *slot.call.get_or_insert(calls);
         let name = if slot.name_told { None } else { name(&slot.item) };
         slot.name_told |= name.is_some();
@@ -127,9 +149,9 @@ impl Slots {
 
     /// Tells what items hold beyond what was told of them.
     pub(super) fn tell_rest(&mut self, items: &[String], emit: &mut dyn FnMut(Delta)) {
-        let told = |length: fn(&Slot) -> usize| self.0.iter().map(length).sum::<usize>();
+        let told = |bytes: fn(&Slot) -> usize| self.0.iter().map(bytes).sum::<usize>();
         let [text, refusal, reasoning] =
-            [told(|slot| slot.text.len()), told(|slot| slot.refusal.len()), told(|slot| slot.reasoning.len())];
+            [told(|slot| slot.text.bytes), told(|slot| slot.refusal.bytes), told(|slot| slot.reasoning.bytes)];
         let mut whole = Whole::default();
         items.iter().filter_map(|item| Value::parse(item)?.object()).for_each(|item| whole.take(&item));
         for (whole, told, delta) in [
@@ -143,7 +165,7 @@ impl Slots {
         }
         for (at, (name, arguments)) in whole.calls.into_iter().enumerate() {
             let slot = self.0.iter_mut().find(|slot| slot.call == Some(at));
-            let (told, name_told) = slot.map_or((0, false), |slot| (slot.arguments.len(), slot.name_told));
+            let (told, name_told) = slot.map_or((0, false), |slot| (slot.arguments.bytes, slot.name_told));
             let rest = arguments.get(told..).unwrap_or_default();
             if !rest.is_empty() || !name_told {
                 let name = Some(name).filter(|_| !name_told);
@@ -154,6 +176,17 @@ impl Slots {
 }
 
 impl Slot {
+    fn told(&self) -> [&Told; 4] {
+        [&self.text, &self.refusal, &self.reasoning, &self.arguments]
+    }
+
+    /// What was told is held as a whole.
+    fn forget(&mut self) {
+        for told in [&mut self.text, &mut self.refusal, &mut self.reasoning, &mut self.arguments] {
+            told.held = String::new();
+        }
+    }
+
     fn pieced(&self) -> String {
         let began = Value::parse(&self.item).and_then(Value::object);
         let kind = began.as_ref().map(kind).unwrap_or_default();
@@ -168,20 +201,20 @@ impl Slot {
                 }
             });
         };
-        out.object(|out| match (kind.as_str(), self.call.is_some(), self.reasoning.is_empty()) {
+        out.object(|out| match (kind.as_str(), self.call.is_some(), self.reasoning.held.is_empty()) {
             ("function_call", ..) | (_, true, _) => {
                 for (key, value) in began.iter().flat_map(Object::fields).filter(|(key, _)| *key != "arguments") {
                     out.key(key).json(value.raw());
                 }
-                out.key("arguments").text(&self.arguments);
+                out.key("arguments").text(&self.arguments.held);
             }
             ("reasoning", ..) | (_, _, false) => {
                 out.key("type").text("reasoning");
-                texts(out.key("summary"), &[("summary_text", "text", &self.reasoning)]);
+                texts(out.key("summary"), &[("summary_text", "text", &self.reasoning.held)]);
             }
             ("message" | "", ..) => {
                 out.key("type").text("message");
-                let texts_of = [("output_text", "text", &self.text), ("refusal", "refusal", &self.refusal)];
+                let texts_of = [("output_text", "text", &self.text.held), ("refusal", "refusal", &self.refusal.held)];
                 texts(out.key("content"), &texts_of);
             }
             _ => {

@@ -139,20 +139,7 @@ impl Slot {
         if self.name.is_empty() {
             return None;
         }
-        let said = self.arguments.trim();
-        // Servers send no byte, blanks or a null for a tool without parameters; what is broken stays as it is.
-        let arguments = if said.is_empty() || said == "null" { "{}".to_owned() } else { self.arguments };
-        let (arguments_json, replaced) = match reader::mend(&arguments) {
-            Some(mended) => (mended, true),
-            None => (arguments, false),
-        };
-        let call = ToolCall {
-            call_id: CallId::default(),
-            provider_call_id: self.id,
-            name: self.name,
-            arguments_invalid: !reader::is_object(&arguments_json),
-            arguments_json,
-        };
+        let (call, replaced) = tool_call(self.id, self.name, self.arguments);
         Some(Done { call, extra: self.extra, replaced })
     }
 }
@@ -170,6 +157,19 @@ impl Fragment {
             arguments: arguments.map(Value::text_or_raw).unwrap_or_default(),
         }
     }
+}
+
+/// A call of the provider's id for it, its name and its arguments, and whether something in these had to be replaced. Servers send no byte,
+/// blanks or a null for a tool without parameters; what is broken stays as it is.
+pub(crate) fn tool_call(provider_call_id: String, name: String, arguments: String) -> (ToolCall, bool) {
+    let says_nothing = matches!(arguments.trim(), "" | "null");
+    let arguments = if says_nothing { "{}".to_owned() } else { arguments };
+    let (arguments_json, replaced) = match reader::mend(&arguments) {
+        Some(mended) => (mended, true),
+        None => (arguments, false),
+    };
+    let arguments_invalid = !reader::is_object(&arguments_json);
+    (ToolCall { call_id: CallId::default(), provider_call_id, name, arguments_json, arguments_invalid }, replaced)
 }
 
 fn index(at: usize) -> u32 {

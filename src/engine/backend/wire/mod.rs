@@ -19,6 +19,7 @@ mod retry_after;
 pub(crate) mod sample;
 mod sse;
 pub(crate) mod tools;
+pub(crate) mod usage;
 mod writer;
 
 use super::{Call, Failure, FailureKind, Outbound};
@@ -26,7 +27,7 @@ use super::{Call, Failure, FailureKind, Outbound};
 pub use self::answer::{Answer, Progress, Read, Wrong};
 pub(crate) use self::answer::{Warnings, data, first_word, settle};
 pub(crate) use self::body::{Body, extra_fields, number};
-pub(crate) use self::calls::{Calls, Done};
+pub(crate) use self::calls::{Calls, Done, tool_call};
 pub(crate) use self::config::choice;
 pub use self::config::{Config, Quirks, Timeouts};
 pub use self::error::Said;

@@ -78,14 +78,14 @@ impl Recipient<'_> {
     }
 }
 
-/// The fields that a provider wants back where it put them, except some.
-pub(crate) fn put_back(data: &ProviderData, except: &[&str], out: &mut Writer, adapted: &mut Adaptations) {
+/// The fields that a provider wants back where it put them.
+pub(crate) fn put_back(data: &ProviderData, out: &mut Writer, adapted: &mut Adaptations) {
     let object = Value::parse(&data.data_json).and_then(Value::object);
     let Some(object) = object.filter(|_| reader::is_json(&data.data_json)) else {
         adapted.add("foreign_data_dropped");
         return;
     };
-    for (key, value) in object.fields().filter(|(key, _)| !except.contains(key)) {
+    for (key, value) in object.fields() {
         if out.key(key).json(value.raw()) {
             adapted.add("replaced_invalid_unicode");
         }

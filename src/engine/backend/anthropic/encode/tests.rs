@@ -380,3 +380,25 @@ proptest! {
         }
     }
 }
+
+/// What is counted is what goes out: a marker within a result is its block's, and one on media in an answer goes nowhere.
+#[test]
+fn markers_within_results_count_and_those_on_what_is_dropped_do_not() {
+    let marked = |part: Part| Part { cache_marker: Some(CacheMarker { ttl: String::new() }), ..part };
+    let called = |id: &str| Part::new(tool_call(id, id, "w", "{}"));
+    let answer = vec![marked(png()), marked(Part::text("a")), called("c1"), called("c2"), called("c3"), called("c4")];
+    let results = ["c1", "c2", "c3", "c4"].map(|id| result(id, vec![marked(Part::text("r")), Part::text("s")]));
+    let messages: Vec<Message> = [user("u"), said(Role::Assistant, answer)].into_iter().chain(results).collect();
+    let sent = |quirks: &Quirks| {
+        let call = Call { tools: vec![tool("w", "{}")], ..call(messages.clone()) };
+        let (body, adapted) = outbound(quirks, &call).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&body).unwrap();
+        let is_marked = |block: &serde_json::Value| block.get("cache_control").is_some();
+        let results = json["messages"][2]["content"].as_array().unwrap().iter().map(is_marked).collect::<Vec<_>>();
+        assert!(adapted.contains(&"cache_markers_dropped".to_owned()), "{adapted:?}");
+        (is_marked(&json["messages"][1]["content"][0]), results)
+    };
+    assert_eq!(sent(&Quirks::default()), (true, vec![true, true, true, false]));
+    let last = Quirks { cache_markers_kept: MarkersKept::Last, ..Quirks::default() };
+    assert_eq!(sent(&last), (false, vec![true; 4]));
+}

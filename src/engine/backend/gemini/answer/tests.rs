@@ -1,6 +1,8 @@
 //! What is read in an answer.
 
 use super::*;
+use crate::domain::id::CallId;
+use crate::domain::message::ToolCall;
 use crate::engine::backend::wire::sample;
 
 fn read(chunks: &[&str]) -> (Result<Read, Wrong>, Vec<Delta>) {

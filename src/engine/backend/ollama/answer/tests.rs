@@ -125,3 +125,12 @@ fn a_figure_that_is_left_out_is_unknown() {
     assert_eq!((half.input_tokens, half.output_tokens, half.completeness), (None, Some(2), Completeness::Partial));
     assert_eq!(usage(""), Usage::default());
 }
+
+#[test]
+fn arguments_that_say_nothing_are_an_empty_object() {
+    for sent in [r#""null""#, r#"" null ""#, r#"" ""#, "null"] {
+        let read = whole(&format!(r#"{{"tool_calls":[{{"function":{{"name":"f","arguments":{sent}}}}}]}}"#), "");
+        let Kind::ToolCall(call) = &read.parts[0].kind else { panic!("{read:?}") };
+        assert_eq!((call.arguments_json.as_str(), call.arguments_invalid), ("{}", false), "{sent}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::message::Part;
-use crate::engine::backend::wire::Answer as _;
+use crate::engine::backend::wire::{Answer as _, Value};
 
 fn issuer() -> Issuer {
     Issuer { provider: "p".to_owned(), api: "openai-responses".to_owned(), model: "m".to_owned() }
@@ -275,4 +275,54 @@ fn arguments_are_kept_as_they_are_and_judged() {
     }
     let nameless = response(r#"{"type":"function_call","call_id":"c","arguments":"{}"}"#, COMPLETED);
     assert_eq!(malformed(&[&nameless]), "a tool call has no name");
+}
+
+#[test]
+fn arguments_that_say_nothing_are_an_empty_object() {
+    for sent in [r#""null""#, r#"" null ""#, r#"" ""#, "null"] {
+        let item = format!(r#"{{"type":"function_call","call_id":"c","name":"f","arguments":{sent}}}"#);
+        let read = whole(&response(&item, COMPLETED));
+        let Kind::ToolCall(call) = &read.parts[0].kind else { panic!("{read:?}") };
+        assert_eq!((call.arguments_json.as_str(), call.arguments_invalid), ("{}", false), "{sent}");
+    }
+}
+
+/// An item that is whole holds what its pieces said, and a whole response what its items did: each is held, and counted, once.
+#[test]
+fn what_is_held_is_counted_once() {
+    let long = "x".repeat(1_000);
+    let text = TEXT.replace("Hello", &long);
+    let call = CALL.replace("\\\"x\\\":1", &format!("\\\"x\\\":\\\"{long}\\\""));
+    let body = response(&[text.as_str(), &call].join(","), COMPLETED);
+    let events = [
+        r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"message","content":[]}}"#.to_owned(),
+        format!(r#"{{"type":"response.output_text.delta","output_index":0,"delta":"{long}"}}"#),
+        format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{text}}}"#),
+        r#"{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","name":"f"}}"#
+            .to_owned(),
+        format!(
+            r#"{{"type":"response.function_call_arguments.delta","output_index":1,"delta":"{{\"x\":\"{long}\"}}"}}"#
+        ),
+        format!(r#"{{"type":"response.output_item.done","output_index":1,"item":{call}}}"#),
+        format!(r#"{{"type":"response.completed","response":{body}}}"#),
+    ];
+    let mut answer = Answer::default();
+    for event in &events {
+        let object = Value::parse(event).unwrap().object().unwrap();
+        answer.take(&object, &Quirks::default(), &mut |_| {}).unwrap();
+        assert!(answer.bytes() <= body.len(), "{} of {}", answer.bytes(), body.len());
+    }
+    assert_eq!(answer.bytes(), text.len() + call.len());
+    let events: Vec<&str> = events.iter().map(String::as_str).collect();
+    assert_eq!(read(&events).0.unwrap().parts, whole(&body).parts);
+    // What was told is not told again, though it is no longer held.
+    let told: String = read(&events)
+        .1
+        .iter()
+        .filter_map(|delta| match delta {
+            Delta::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, long);
 }

@@ -161,3 +161,22 @@ fn a_call_without_a_name_is_none() {
     calls.take(&[entry], &[], &mut |_| {});
     assert!(calls.finish().is_none());
 }
+
+#[test]
+fn arguments_that_say_nothing_are_an_empty_object_and_what_is_broken_stays() {
+    for (said, kept, invalid, replaced) in [
+        ("", "{}", false, false),
+        (" \n", "{}", false, false),
+        ("null", "{}", false, false),
+        (" null ", "{}", false, false),
+        (r#"{"n":1.0}"#, r#"{"n":1.0}"#, false, false),
+        (r#"{"t":"\ud83d"}"#, r#"{"t":"\ufffd"}"#, false, true),
+        ("[]", "[]", true, false),
+        ("nul", "nul", true, false),
+        ("{", "{", true, false),
+    ] {
+        let (call, mended) = tool_call("i".to_owned(), "n".to_owned(), said.to_owned());
+        assert_eq!((call.arguments_json.as_str(), call.arguments_invalid, mended), (kept, invalid, replaced), "{said}");
+        assert_eq!((call.provider_call_id.as_str(), call.name.as_str(), call.call_id), ("i", "n", CallId::default()));
+    }
+}

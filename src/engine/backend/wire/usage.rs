@@ -1,10 +1,11 @@
-//! What a call consumed, from wherever servers of this dialect say it. It must not know prices, and makes no zero of what was not said.
+//! What a call consumed, from wherever servers say it that use OpenAI's words for it. It must not know prices, and makes no zero of what was not said.
 
 use crate::domain::usage::Usage;
-use crate::engine::backend::wire::{Object, settle};
+use crate::engine::backend::wire::{Value, settle};
 
 /// Reads a usage object over what was known: the last figure of each field counts, and one that is missing keeps its earlier value.
-pub(super) fn read(object: &Object<'_>, verbatim: &str, usage: &mut Usage) {
+pub(crate) fn read(value: Value<'_>, usage: &mut Usage) {
+    let Some(object) = value.object() else { return };
     let one_of = |names: [&str; 2]| names.into_iter().find_map(|name| object.count(name));
     let detail = |group: [&str; 2], names: [&str; 2]| {
         let details = group.into_iter().find_map(|group| object.object(group))?;
@@ -35,19 +36,18 @@ pub(super) fn read(object: &Object<'_>, verbatim: &str, usage: &mut Usage) {
     usage.cached_input_tokens = cached.or(usage.cached_input_tokens);
     usage.cache_written_tokens = written.or(usage.cache_written_tokens);
     usage.reasoning_tokens = reasoning.or(usage.reasoning_tokens);
-    settle(usage, verbatim);
+    settle(usage, value.raw());
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::usage::Completeness;
-    use crate::engine::backend::wire::Value;
 
     fn usage(texts: &[&str]) -> Usage {
         let mut usage = Usage::default();
         for text in texts {
-            read(&Value::parse(text).unwrap().object().unwrap(), text, &mut usage);
+            read(Value::parse(text).unwrap(), &mut usage);
         }
         usage
     }
