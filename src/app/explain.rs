@@ -126,7 +126,7 @@ impl App {
     /// Why a body comes out otherwise than it was sent.
     fn why_otherwise(&self, exchange: &Exchange) -> String {
         let then = &exchange.responder;
-        let now = self.engine.backend(&then.backend_id).map(|view| view.description);
+        let now = self.engine.setup().backend(&then.backend_id).map(|view| view.description);
         match now.filter(|now| now.provider != then.provider || now.api != then.api) {
             Some(now) => format!(
                 "backend `{}` was {} at {} then, and is {} at {} now",

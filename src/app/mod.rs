@@ -32,6 +32,7 @@ pub mod meters;
 pub mod prepared;
 pub mod probe;
 pub mod record;
+pub mod reload;
 pub mod replay;
 pub mod run;
 pub mod thread;
@@ -42,6 +43,7 @@ mod view;
 
 use flight::Flights;
 pub use limits::Limits;
+use reload::Configuration;
 
 /// Who calls. Every verb takes one, so that nothing is done in nobody's name.
 #[derive(Clone)]
@@ -65,6 +67,7 @@ impl Caller {
 pub struct App {
     ledger: Ledger,
     engine: Arc<Engine>,
+    configuration: Arc<dyn Configuration>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     limits: Limits,
@@ -88,6 +91,7 @@ impl App {
     pub fn new(
         ledger: Ledger,
         engine: Arc<Engine>,
+        configuration: Arc<dyn Configuration>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn Ids>,
         limits: Limits,
@@ -97,6 +101,7 @@ impl App {
         Arc::new(Self {
             ledger,
             engine,
+            configuration,
             clock,
             ids,
             limits,

@@ -65,7 +65,7 @@ impl App {
             labels: turn.labels.clone(),
             on_disconnect: turn.on_disconnect,
             plan: looked.plan.planned(),
-            backend: self.engine.configuration_of(&looked.plan.backend_id).unwrap_or(Hash::of(b"")),
+            backend: looked.plan.configuration().unwrap_or(Hash::of(b"")),
             body: Hash::of(&looked.outbound.body),
             used_by: None,
             created_at: now,
@@ -180,11 +180,16 @@ impl App {
         prepared: &Prepared,
     ) -> Result<(Plan, Vec<Message>, Outbound), Fault> {
         let backend_id = &prepared.plan.backend_id;
-        if self.engine.configuration_of(backend_id) != Some(prepared.backend) {
+        let changed = || {
             let why = format!("the configuration of its backend `{backend_id}` has changed since, or is gone");
-            return Err(stale(&prepared.id, &why));
+            stale(&prepared.id, &why)
+        };
+        let plan = self.engine.plan_of(prepared.plan.clone());
+        let is_gone = |fault: &Fault| fault.reason == Reason::ResourceNotFound;
+        let mut plan = plan.map_err(|fault| if is_gone(&fault) { changed() } else { fault })?;
+        if plan.configuration() != Some(prepared.backend) {
+            return Err(changed());
         }
-        let mut plan = self.engine.plan_of(prepared.plan.clone())?;
         let path = match prepared.parent {
             Some(id) => self.path_of(namespace, &self.parent(namespace, id).await?).await?,
             None => Vec::new(),

@@ -12,10 +12,12 @@ use crate::domain::fault::{Fault, Reason};
 /// The door of one backend.
 pub(crate) struct Gate {
     backend_id: String,
-    capacity: u32,
-    queue_limit: u32,
+    capacity: AtomicU32,
+    queue_limit: AtomicU32,
     /// Hands permits out in the order in which they were asked for.
     places: Arc<Semaphore>,
+    /// Places that are taken and there no more: they are not given back.
+    surplus: AtomicU32,
     queued: AtomicU32,
     /// How long a place is held, in milliseconds, as a moving mean; 0 until one was given back.
     held_ms: AtomicU64,
@@ -25,7 +27,7 @@ pub(crate) struct Gate {
 pub struct Permit {
     gate: Arc<Gate>,
     since: Instant,
-    _place: OwnedSemaphorePermit,
+    place: Option<OwnedSemaphorePermit>,
 }
 
 /// The queue's length counts those who wait and nobody else, however they stop waiting.
@@ -57,17 +59,20 @@ impl Drop for Permit {
         let mean = self.gate.held_ms.load(Ordering::Relaxed);
         let next = if mean == 0 { held } else { mean.saturating_mul(7).saturating_add(held) / 8 };
         self.gate.held_ms.store(next.max(1), Ordering::Relaxed);
+        if let Some(place) = self.place.take().filter(|_| self.gate.repay(1) == 1) {
+            place.forget();
+        }
     }
 }
 
 impl Gate {
     pub(crate) fn new(backend_id: &str, capacity: u32, queue_limit: u32) -> Arc<Self> {
-        let places = usize::try_from(capacity).unwrap_or(Semaphore::MAX_PERMITS).min(Semaphore::MAX_PERMITS);
         Arc::new(Self {
             backend_id: backend_id.to_owned(),
-            capacity,
-            queue_limit,
-            places: Arc::new(Semaphore::new(places)),
+            capacity: capacity.into(),
+            queue_limit: queue_limit.into(),
+            places: Arc::new(Semaphore::new(places(capacity))),
+            surplus: AtomicU32::new(0),
             queued: AtomicU32::new(0),
             held_ms: AtomicU64::new(0),
         })
@@ -76,7 +81,29 @@ impl Gate {
     /// How many places are taken.
     pub(crate) fn in_use(&self) -> u32 {
         let free = u32::try_from(self.places.available_permits()).unwrap_or(u32::MAX);
-        self.capacity.saturating_sub(free)
+        let all = self.capacity.load(Ordering::Acquire).saturating_add(self.surplus.load(Ordering::Acquire));
+        all.saturating_sub(free)
+    }
+
+    /// Other figures from now on. Who has a place keeps it, and who waits waits on: with fewer places, the next ones come free later. Only one
+    /// may do this at a time.
+    pub(crate) fn resize(&self, capacity: u32, queue_limit: u32) {
+        self.queue_limit.store(queue_limit, Ordering::Release);
+        let before = self.capacity.swap(capacity, Ordering::AcqRel);
+        match capacity.checked_sub(before) {
+            Some(more) => self.places.add_permits(places(more - self.repay(more))),
+            None => {
+                let fewer = before - capacity;
+                let gone = self.places.forget_permits(places(fewer));
+                self.surplus.fetch_add(fewer.saturating_sub(u32::try_from(gone).unwrap_or(u32::MAX)), Ordering::AcqRel);
+            }
+        }
+    }
+
+    /// Takes as many as these off the surplus, and says how many.
+    fn repay(&self, most: u32) -> u32 {
+        let less = |surplus: u32| Some(surplus.saturating_sub(most));
+        self.surplus.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).map_or(0, |surplus| surplus.min(most))
     }
 
     /// How many wait.
@@ -90,7 +117,7 @@ impl Gate {
         if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
             return Ok(self.permit(place));
         }
-        let limit = self.queue_limit;
+        let limit = self.queue_limit.load(Ordering::Acquire);
         let joined = self
             .queued
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |length| (length < limit).then(|| length + 1));
@@ -110,30 +137,36 @@ impl Gate {
     }
 
     fn permit(self: &Arc<Self>, place: OwnedSemaphorePermit) -> Permit {
-        Permit { gate: Arc::clone(self), since: Instant::now(), _place: place }
+        Permit { gate: Arc::clone(self), since: Instant::now(), place: Some(place) }
     }
 
     fn full(&self) -> Fault {
+        let (capacity, queue_limit) = (self.capacity.load(Ordering::Acquire), self.queue_limit.load(Ordering::Acquire));
         let message = format!(
             "backend `{}` has {} calls at work and {} waiting, which is its limit; try again later, or raise `capacity` or \
              `queue_limit`",
-            self.backend_id, self.capacity, self.queue_limit
+            self.backend_id, capacity, queue_limit
         );
         Fault::new(Reason::BackendQueueFull, message)
             .with("backend_id", &self.backend_id)
-            .with("capacity", self.capacity)
-            .with("queue", self.queue_limit)
-            .retry_after(self.estimate_ms())
+            .with("capacity", capacity)
+            .with("queue", queue_limit)
+            .retry_after(self.estimate_ms(capacity))
     }
 
     /// When a place in the queue may be free: the time in which one call ends, on the mean.
-    fn estimate_ms(&self) -> u64 {
+    fn estimate_ms(&self, capacity: u32) -> u64 {
         let held = match self.held_ms.load(Ordering::Relaxed) {
             0 => 1_000,
             known => known,
         };
-        (held / u64::from(self.capacity.max(1))).clamp(100, 60_000)
+        (held / u64::from(capacity.max(1))).clamp(100, 60_000)
     }
+}
+
+/// As a count of the semaphore.
+fn places(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(Semaphore::MAX_PERMITS).min(Semaphore::MAX_PERMITS)
 }
 
 #[cfg(test)]
@@ -215,5 +248,31 @@ mod tests {
         assert_eq!(gate.admit().await.unwrap_err().reason, Reason::BackendQueueFull);
         drop(held);
         assert!(gate.admit().await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_size_takes_nobodys_place_and_lets_as_many_in_as_it_says() {
+        let gate = Gate::new("b", 2, 10);
+        let (first, second) = (gate.admit().await.unwrap(), gate.admit().await.unwrap());
+        let mut third = Box::pin(gate.admit());
+        assert!(third.as_mut().now_or_never().is_none());
+        gate.resize(1, 10);
+        assert_eq!((gate.in_use(), gate.queued()), (2, 1));
+        drop(first);
+        assert!(third.as_mut().now_or_never().is_none(), "one is at work, which is what fits now");
+        drop(second);
+        let third = third.now_or_never().unwrap().unwrap();
+        assert_eq!((gate.in_use(), gate.queued()), (1, 0));
+        gate.resize(3, 0);
+        let more = [gate.admit().await.unwrap(), gate.admit().await.unwrap()];
+        assert_eq!(gate.in_use(), 3);
+        let refused = gate.admit().await.unwrap_err();
+        assert_eq!((refused.metadata["capacity"].as_str(), refused.metadata["queue"].as_str()), ("3", "0"));
+        gate.resize(1, 0);
+        gate.resize(2, 0);
+        drop((third, more));
+        assert_eq!(gate.in_use(), 0);
+        let _two = [gate.admit().await.unwrap(), gate.admit().await.unwrap()];
+        assert!(gate.admit().await.is_err());
     }
 }

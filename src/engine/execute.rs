@@ -15,7 +15,8 @@ use super::answer::{Answer, answer};
 use super::backend::{Call, Delta, Failure, FailureKind, Outbound, Reply, Sink, Timeout};
 use super::resolve::Plan;
 use super::retry::{Standing, wait};
-use super::{Engine, Stand, overflow, repair};
+use super::setup::Stand;
+use super::{Engine, overflow, repair};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::Hash;
 use crate::domain::message::Message;
@@ -112,7 +113,7 @@ impl Engine {
     /// # Errors
     /// CREDENTIAL_MISSING, PROVIDER_UNAVAILABLE while its circuit is open, or when the backend is gone.
     pub fn ready(&self, plan: &Plan, credential: Option<&SecretString>) -> Result<(), Fault> {
-        let stand = self.stand(&plan.backend_id)?;
+        let stand = plan.stand()?;
         stand.backend.ready(credential).map_err(|failure| failure.fault(&plan.backend_id))?;
         match stand.circuit.left() {
             Some(left) if plan.fallbacks.is_empty() => Err(left_alone(&plan.backend_id, left)),
@@ -131,7 +132,7 @@ impl Engine {
     }
 
     fn encode(&self, plan: &Plan, messages: Vec<Message>, stream: bool) -> Result<Outbound, Fault> {
-        let stand = self.stand(&plan.backend_id)?;
+        let stand = plan.stand()?;
         let call = Call {
             model: plan.model.clone(),
             messages,
@@ -168,7 +169,7 @@ impl Engine {
         if permit.backend_id() != plan.backend_id {
             return Err(Fault::new(Reason::Internal, "the permit is for another backend than the plan"));
         }
-        let stand = self.stand(&plan.backend_id)?;
+        let stand = plan.stand()?;
         let prior = if call.outbound.is_some() { call.prior } else { call.history.len() };
         let outbound = match call.outbound.take() {
             Some(outbound) => outbound,
@@ -244,6 +245,10 @@ impl Attempts<'_> {
         let mut made = 0;
         let mut before = None;
         loop {
+            if let Some(ended) = self.turn().await {
+                // Why it was made again says more than that there was no time for it.
+                return Err(self.fault(&before.unwrap_or(ended), made, false));
+            }
             let Some(pass) = circuit.pass() else {
                 let left = circuit.left().unwrap_or_default();
                 let alone = || left_alone(&self.plan.backend_id, left);
@@ -284,6 +289,17 @@ impl Attempts<'_> {
                 () = sleep_until(Instant::now() + pause) => {}
             }
             before = Some(ended);
+        }
+    }
+
+    /// Waits until the backend's pace lets another request out; or why none goes out any more.
+    async fn turn(&self) -> Option<Ended> {
+        let left = self.left();
+        tokio::select! {
+            biased;
+            turn = self.stand.pace.turn(left) => turn.err().map(|wait| Ended::Failed(Box::new(too_fast(wait)))),
+            () = cancelled(self.call.cancel.as_ref()) => Some(Ended::Cancelled),
+            () = sleep_until(Instant::now() + left) => Some(Ended::Failed(Box::new(too_fast(left)))),
         }
     }
 
@@ -370,6 +386,16 @@ impl Attempts<'_> {
         let fault = fault.with("attempts", made);
         if delivered { fault.with(PARTLY_DELIVERED, true) } else { fault }
     }
+}
+
+/// Why a request does not go out in time.
+fn too_fast(wait: Duration) -> Failure {
+    let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
+    let text = format!(
+        "the backend's `requests_per_minute` lets the next request out in {wait} ms, after the call's time is over: call later, with more \
+         time, or raise it"
+    );
+    Failure { retry_after_ms: Some(wait), ..Failure::new(FailureKind::RateLimited, text) }
 }
 
 /// Why a backend is not called for a while.

@@ -37,7 +37,7 @@ impl Engine {
     /// # Errors
     /// When its backend is gone.
     pub fn is_clients(&self, plan: &Plan) -> Result<bool, Fault> {
-        Ok(self.stand(&plan.backend_id)?.description.kind == client::KIND)
+        Ok(plan.stand()?.description.kind == client::KIND)
     }
 
     /// A plan that was kept.
@@ -45,7 +45,8 @@ impl Engine {
     /// # Errors
     /// When its backend is gone or its contract is no longer usable.
     pub fn plan_of(&self, kept: Planned) -> Result<Plan, Fault> {
-        self.stand(&kept.backend_id)?;
+        let setup = self.setup();
+        setup.stand(&kept.backend_id)?;
         let check = self.schemas.check(&kept.contract).map_err(|problem| {
             Fault::new(Reason::SchemaInvalid, format!("the run's contract is no longer usable: {problem}"))
         })?;
@@ -67,6 +68,7 @@ impl Engine {
             // A further step goes on with what the run began with.
             fallbacks: Vec::new(),
             check,
+            setup,
         })
     }
 
@@ -76,7 +78,7 @@ impl Engine {
     /// When the backend is gone.
     pub fn taken(&self, plan: &Plan, reply: Reply) -> Result<Answer, Fault> {
         let usage = reply.usage.clone();
-        let stand = self.stand(&plan.backend_id)?;
+        let stand = plan.stand()?;
         Ok(answer(reply, usage, plan, &stand.description, &self.schemas, self.ids.as_ref()))
     }
 
@@ -85,7 +87,7 @@ impl Engine {
     /// # Errors
     /// The failure, as it ends the run.
     pub fn asked_again(&self, plan: &Plan, failure: &Failure, made: u32) -> Result<(), Fault> {
-        let stand = self.stand(&plan.backend_id)?;
+        let stand = plan.stand()?;
         let standing = Standing { made, delivered: false, left: Duration::MAX };
         match wait(&stand.limits.retry, failure, standing, &mut self.jitter()) {
             // The client knows best how long to wait; nothing is held meanwhile.

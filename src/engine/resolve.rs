@@ -1,17 +1,17 @@
 //! Resolving: from what was asked to a plan, every setting anew for every turn and with its source (rule 12, S4-32..40). It must not know
 //! histories, and calls nobody.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::backend::Description;
-use super::catalog::{Catalog, Prompt};
+use super::catalog::Prompt;
 use super::contract::{Check, Schemas};
 use super::fallback::{Fallback, fallbacks};
 use super::nearest::hint;
 use super::settings::{Written, merge, name};
+use super::setup::{Setup, Stand};
 use crate::domain::drift;
 use crate::domain::fault::{Fault, Field, Reason};
+use crate::domain::id::Hash;
 use crate::domain::message::Message;
 use crate::domain::settings::{
     Contract, ContractChoice, EffectiveSetting, Parameters, Source, ThreadDefaults, ToolChoice, Warning,
@@ -106,12 +106,25 @@ pub struct Plan {
     /// The profiles that stand in when the call cannot be made, in order.
     pub fallbacks: Vec<Fallback>,
     pub(super) check: Arc<Check>,
+    /// What it was resolved by, and is executed with.
+    pub(super) setup: Arc<Setup>,
+}
+
+impl Plan {
+    /// Its backend.
+    pub(super) fn stand(&self) -> Result<&Stand, Fault> {
+        self.setup.stand(&self.backend_id)
+    }
+
+    /// Hash of how its backend is configured; absent where nobody said so.
+    pub fn configuration(&self) -> Option<Hash> {
+        self.setup.configuration_of(&self.backend_id)
+    }
 }
 
 /// What resolving looks things up in.
 pub(crate) struct Resolver<'a> {
-    pub(crate) catalog: &'a Catalog,
-    pub(crate) backends: &'a BTreeMap<String, Description>,
+    pub(crate) setup: &'a Arc<Setup>,
     pub(crate) schemas: &'a Schemas,
 }
 
@@ -138,10 +151,8 @@ impl Resolver<'_> {
         }
 
         let chosen = self.profile_id(asked.profile_id.as_deref(), prompt, &thread)?;
-        let profile = self.catalog.profiles.get(&chosen.value).ok_or_else(|| self.unknown_profile(&chosen))?;
-        if !self.backends.contains_key(&profile.backend_id) {
-            return Err(Fault::not_found(Reason::ResourceNotFound, "backend", &profile.backend_id));
-        }
+        let profile = self.setup.catalog.profiles.get(&chosen.value).ok_or_else(|| self.unknown_profile(&chosen))?;
+        self.setup.stand(&profile.backend_id)?;
         written.text(name::PROFILE, &profile.id, chosen.source);
         written.text(name::BACKEND, &profile.backend_id, Source::Profile);
 
@@ -156,7 +167,7 @@ impl Resolver<'_> {
         // A model that the caller named is that of no other profile.
         let fallbacks = if model.source == Source::Profile {
             let [asked, of_prompt, _] = layers;
-            fallbacks(self.catalog, profile, &[asked, of_prompt])
+            fallbacks(&self.setup.catalog, profile, &[asked, of_prompt])
         } else {
             Vec::new()
         };
@@ -215,12 +226,13 @@ impl Resolver<'_> {
             warnings: Vec::new(),
             fallbacks,
             check,
+            setup: Arc::clone(self.setup),
         })
     }
 
     fn prompt(&self, input: &PromptInput) -> Result<&Prompt, Fault> {
-        self.catalog.prompts.get(&input.prompt_id).ok_or_else(|| {
-            let known = self.catalog.prompts.keys().map(String::as_str);
+        self.setup.catalog.prompts.get(&input.prompt_id).ok_or_else(|| {
+            let known = self.setup.catalog.prompts.keys().map(String::as_str);
             let text = format!("there is no prompt `{}`{}", input.prompt_id, hint(&input.prompt_id, known.clone()));
             named(Reason::PromptUnknown, "prompt", &input.prompt_id, text).with("known_prompts", join(known))
         })
@@ -236,7 +248,7 @@ impl Resolver<'_> {
             (asked, Source::Request),
             (prompt.and_then(|prompt| prompt.profile_id.as_deref()), Source::Prompt),
             (thread.profile_id.as_deref(), Source::Thread),
-            (self.catalog.default_profile.as_deref(), Source::Default),
+            (self.setup.catalog.default_profile.as_deref(), Source::Default),
         ];
         let found = choices.into_iter().find_map(|(id, source)| id.map(|id| Chosen { value: id.to_owned(), source }));
         found.ok_or_else(|| {
@@ -244,12 +256,12 @@ impl Resolver<'_> {
                         `default_profile`: name one";
             Fault::new(Reason::ProfileMissing, text)
                 .at("profile_id", "is needed")
-                .with("known_profiles", join(self.catalog.profiles.keys().map(String::as_str)))
+                .with("known_profiles", join(self.setup.catalog.profiles.keys().map(String::as_str)))
         })
     }
 
     fn unknown_profile(&self, chosen: &Chosen<String>) -> Fault {
-        let known = self.catalog.profiles.keys().map(String::as_str);
+        let known = self.setup.catalog.profiles.keys().map(String::as_str);
         let from = match chosen.source {
             Source::Prompt => ", which the prompt names",
             Source::Thread => ", which the thread's defaults name",
@@ -272,10 +284,10 @@ impl Resolver<'_> {
         };
         let (contract, id, repair) = match choice {
             ContractChoice::Inline(contract) => (contract, None, None),
-            ContractChoice::Named(id) => match self.catalog.contracts.get(&id) {
+            ContractChoice::Named(id) => match self.setup.catalog.contracts.get(&id) {
                 Some(configured) => (configured.contract.clone(), Some(id), configured.repair_attempts),
                 None => {
-                    let known = self.catalog.contracts.keys().map(String::as_str);
+                    let known = self.setup.catalog.contracts.keys().map(String::as_str);
                     let text = format!("there is no contract `{id}`{}", hint(&id, known.clone()));
                     let fault = named(Reason::ContractUnknown, "contract", &id, text);
                     return Err(fault.with("known_contracts", join(known)));

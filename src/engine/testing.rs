@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::backend::scripted::Scripted;
 use super::backend::{Backend, Delta};
-use super::{Asked, Catalog, Config, Context, Engine, Events, Executed, Execution, Plan};
+use super::{Asked, Catalog, Config, Context, Engine, Events, Executed, Execution, Opened, Plan, Setup};
 use crate::domain::id::Moment;
 use crate::domain::message::{Message, Role};
 use crate::domain::run::AttemptKind;
@@ -75,10 +75,11 @@ pub(crate) fn engine_in(base: &Path, text: &str) -> Engine {
         let settings: super::backend::scripted::Config = backend.settings(id).unwrap();
         assert_eq!(settings.problems(), []);
         let made: Arc<dyn Backend> = Arc::new(Scripted::new(settings));
-        backends.insert(id.clone(), (made, backend.limits.clone()));
+        let opened = Opened { backend: made, limits: backend.limits.clone(), configuration: None, key: None };
+        backends.insert(id.clone(), opened);
     }
-    Engine::new(catalog, backends, Arc::new(Still), Arc::new(Counted::default()), 1)
-        .unwrap_or_else(|problems| panic!("{problems:#?}"))
+    let setup = Setup::new(catalog, backends).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    Engine::new(setup, Arc::new(Still), Arc::new(Counted::default()), 1)
 }
 
 /// An engine with one profile `main`, the default, on a scripted backend with these settings.

@@ -36,7 +36,7 @@ pub struct Facts {
     pub format_version: u32,
     /// The store is gone when the server stops.
     pub ephemeral: bool,
-    /// The limits in force: name, value, unit.
+    /// The limits that hold for as long as it runs: name, value, unit.
     pub limits: Vec<(&'static str, u64, &'static str)>,
     /// When it was started.
     pub started_at: Moment,
@@ -56,7 +56,9 @@ impl Admin {
     }
 
     fn info(&self, call: &Call) -> pb::ServerInfo {
-        let limits = self.facts.limits.iter().map(|(name, value, unit)| pb::Limit {
+        let setup = self.app.engine().setup();
+        let repairs = ("max_repair_attempts", u64::from(setup.catalog().max_repair_attempts), "count");
+        let limits = self.facts.limits.iter().chain([&repairs]).map(|(name, value, unit)| pb::Limit {
             name: (*name).to_owned(),
             value: *value,
             unit: (*unit).to_owned(),
@@ -76,7 +78,7 @@ impl Admin {
             uptime: Some(duration(self.started.elapsed())),
             limits: limits.collect(),
             unimplemented_features: unimplemented::features().into_iter().map(str::to_owned).collect(),
-            configured: Some(admin::counts_to_pb(self.app.engine())),
+            configured: Some(admin::counts_to_pb(&setup)),
         }
     }
 }
@@ -200,6 +202,8 @@ impl AdminService for Admin {
     }
 
     async fn reload(&self, request: Request<pb::ReloadRequest>) -> Result<Response<pb::ReloadResponse>, Status> {
-        Err(refuse("AdminService.Reload", request.extensions()))
+        let call = Call::of(&request)?;
+        let dry_run = request.into_inner().dry_run;
+        call.answer(async { Ok(admin::reloaded_to_pb(self.app.reload(dry_run).await?)) }).await
     }
 }

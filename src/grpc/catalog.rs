@@ -63,9 +63,8 @@ impl CatalogService for Catalogs {
         let call = Call::of(&request)?;
         let request = request.into_inner();
         call.answer(async {
-            let all = self
-                .app
-                .engine()
+            let setup = self.app.engine().setup();
+            let all = setup
                 .catalog()
                 .prompts
                 .iter()
@@ -84,7 +83,8 @@ impl CatalogService for Catalogs {
         let call = Call::of(&request)?;
         let id = request.into_inner().prompt_id;
         call.answer(async {
-            let prompt = self.app.engine().catalog().prompts.get(&id).ok_or_else(|| unknown("prompt", &id))?;
+            let setup = self.app.engine().setup();
+            let prompt = setup.catalog().prompts.get(&id).ok_or_else(|| unknown("prompt", &id))?;
             Ok(pb::InspectPromptResponse { prompt: Some(catalog::prompt_to_pb(prompt, Detail::Whole)) })
         })
         .await
@@ -97,7 +97,8 @@ impl CatalogService for Catalogs {
         let call = Call::of(&request)?;
         let request = request.into_inner();
         call.answer(async {
-            let known = self.app.engine().catalog();
+            let setup = self.app.engine().setup();
+            let known = setup.catalog();
             let all = known
                 .profiles
                 .iter()
@@ -116,7 +117,8 @@ impl CatalogService for Catalogs {
         let call = Call::of(&request)?;
         let id = request.into_inner().profile_id;
         call.answer(async {
-            let known = self.app.engine().catalog();
+            let setup = self.app.engine().setup();
+            let known = setup.catalog();
             let profile = known.profiles.get(&id).ok_or_else(|| unknown("profile", &id))?;
             Ok(pb::InspectProfileResponse {
                 profile: Some(catalog::profile_to_pb(profile, known.default_profile.as_deref())),
@@ -132,8 +134,8 @@ impl CatalogService for Catalogs {
         let call = Call::of(&request)?;
         let request = request.into_inner();
         call.answer(async {
-            let all =
-                self.app.engine().backends().into_iter().map(|view| (view.id.clone(), catalog::backend_to_pb(view)));
+            let setup = self.app.engine().setup();
+            let all = setup.backends().map(|view| (view.id.clone(), catalog::backend_to_pb(view)));
             let (backends, next_page_token) =
                 page("CatalogService.ListBackends", &call, request.page_size, &request.page_token, all)?;
             Ok(pb::ListBackendsResponse { backends, next_page_token })
@@ -148,7 +150,7 @@ impl CatalogService for Catalogs {
         let call = Call::of(&request)?;
         let id = request.into_inner().backend_id;
         call.answer(async {
-            let view = self.app.engine().backend(&id).ok_or_else(|| unknown("backend", &id))?;
+            let view = self.app.engine().setup().backend(&id).ok_or_else(|| unknown("backend", &id))?;
             Ok(pb::InspectBackendResponse { backend: Some(catalog::backend_to_pb(view)) })
         })
         .await
@@ -161,9 +163,8 @@ impl CatalogService for Catalogs {
         let call = Call::of(&request)?;
         let request = request.into_inner();
         call.answer(async {
-            let all = self
-                .app
-                .engine()
+            let setup = self.app.engine().setup();
+            let all = setup
                 .catalog()
                 .contracts
                 .iter()
@@ -182,7 +183,8 @@ impl CatalogService for Catalogs {
         let call = Call::of(&request)?;
         let id = request.into_inner().contract_id;
         call.answer(async {
-            let contract = self.app.engine().catalog().contracts.get(&id).ok_or_else(|| unknown("contract", &id))?;
+            let setup = self.app.engine().setup();
+            let contract = setup.catalog().contracts.get(&id).ok_or_else(|| unknown("contract", &id))?;
             Ok(pb::InspectContractResponse { contract: Some(catalog::contract_to_pb(contract, Detail::Whole)) })
         })
         .await

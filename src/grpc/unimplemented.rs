@@ -29,7 +29,6 @@ pub const RPCS: &[&str] = &[
     "AdminService.SetExpiry",
     "AdminService.ListExpiries",
     "AdminService.CollectGarbage",
-    "AdminService.Reload",
 ];
 
 /// Verifying a part of the graph.

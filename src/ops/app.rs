@@ -2,6 +2,7 @@
 //! good order. With its rooms the one place that names concrete stores and backends. It must not know flags, nor where a configuration came
 //! from.
 
+mod file;
 mod health;
 mod offline;
 mod opening;
@@ -9,6 +10,7 @@ mod parts;
 mod scratch;
 mod watched;
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::path::PathBuf;
@@ -17,21 +19,23 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinError;
 use tonic::service::{InterceptorLayer, Routes};
 use tonic::transport::server::{Server as Transport, TcpIncoming};
 
+pub use self::file::ConfigFile;
 pub use self::offline::{Damage, Told, verify_offline};
-pub use self::parts::{Engineered, engine};
+pub use self::parts::{Furnished, setup};
 
 use self::health::HealthWatch;
 use self::scratch::Scratch;
 use self::watched::{Asker, Look, Watched};
 use super::config::{Config, ServerConfig};
 use crate::app::App;
+use crate::app::reload::Configuration;
 use crate::domain::source::{Clock, Ids};
-use crate::engine::Engine;
+use crate::engine::{Engine, Setup};
 use crate::grpc::{self, Facts, Wire, observe};
 use crate::store;
 use crate::store::ledger::Ledger;
@@ -103,8 +107,12 @@ fn open_store(config: &Config, place: &Place) -> Result<Sled, store::Error> {
 pub struct Server {
     /// What is configured.
     pub config: Config,
-    /// The engine of that configuration.
-    pub engine: Engine,
+    /// What comes of it.
+    pub setup: Setup,
+    /// Where it is read anew.
+    pub configuration: Arc<dyn Configuration>,
+    /// Asks for that.
+    pub reload: Arc<Notify>,
     /// Where the store is.
     pub place: Place,
     /// The time.
@@ -126,7 +134,7 @@ impl Server {
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), Error> {
         tokio::pin!(shutdown);
-        let Self { config, engine, place, clock, ids } = self;
+        let Self { config, setup, configuration, reload, place, clock, ids } = self;
         let started_at = clock.now();
         let (settings, limits) = (config.server.clone(), config.limits.clone());
         let kept = usize::try_from(config.store.exchange_cache_mebibytes.saturating_mul(1 << 20)).unwrap_or(usize::MAX);
@@ -147,13 +155,15 @@ impl Server {
             store_kind: "sled",
             format_version: sled::FORMAT,
             ephemeral,
-            limits: parts::limits(&settings, &limits, engine.catalog().max_repair_attempts),
+            limits: parts::limits(&settings, &limits),
             started_at,
         };
         let watch = Asker::new();
         let ledger = Ledger::new(Arc::new(Watched::new(store, watch.0.clone()))).keeping(kept);
-        let app = App::new(ledger, Arc::new(engine), clock, Arc::clone(&ids), limits);
-        let served = serve(&app, facts, &settings, ids, listener, watch, ready, shutdown).await;
+        let seed = u64::try_from(ids.uuid().as_u128() & u128::from(u64::MAX)).unwrap_or_default();
+        let engine = Arc::new(Engine::new(setup, Arc::clone(&clock), Arc::clone(&ids), seed));
+        let app = App::new(ledger, engine, configuration, clock, Arc::clone(&ids), limits);
+        let served = serve(&app, facts, &settings, ids, listener, watch, ready, &reload, shutdown).await;
         let closed = app.ledger().store().close().await;
         drop(scratch);
         tracing::info!("server.stopped");
@@ -172,6 +182,7 @@ async fn serve(
     listener: TcpListener,
     (asker, looks): (Asker, UnboundedReceiver<Look>),
     ready: impl FnOnce(),
+    reload: &Notify,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
     let (reporter, health) = tonic_health::server::health_reporter();
@@ -191,6 +202,7 @@ async fn serve(
     let ended = tokio::select! {
         () = shutdown => None,
         ended = &mut serving => Some(ended),
+        never = reloads(app, reload) => match never {},
     };
     watch.stop().await;
     if let Some(ended) = ended {
@@ -206,6 +218,17 @@ async fn serve(
             // Somebody only watches, such as a client of the health service: nothing is lost by hanging up.
             serving.abort();
             Ok(())
+        }
+    }
+}
+
+/// Reads the configuration anew whenever that is asked for.
+async fn reloads(app: &App, reload: &Notify) -> Infallible {
+    loop {
+        reload.notified().await;
+        // What came of it is in the log, where whoever sent a signal looks.
+        if let Err(fault) = app.reload(false).await {
+            tracing::error!(message = %fault.message, "configuration.broke");
         }
     }
 }

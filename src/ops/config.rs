@@ -122,12 +122,18 @@ impl fmt::Display for Problem {
 pub struct Source {
     path: PathBuf,
     lines: Lines,
+    table: toml::Table,
 }
 
 impl Source {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What it says.
+    pub fn table(&self) -> &toml::Table {
+        &self.table
     }
 
     /// Mistakes of a component with their lines.
@@ -229,11 +235,11 @@ fn read_text(text: &str, path: &Path) -> Result<Read, Vec<Problem>> {
         let problem = |(line, message)| Problem { file: file.clone(), line, place: String::new(), message };
         mistakes.into_iter().map(problem).collect::<Vec<_>>()
     })?;
-    let source = Source { path: path.to_owned(), lines };
     let table = text.parse::<toml::Table>().map_err(|error| {
         let message = error.message().to_owned();
         vec![Problem { file: file.clone(), line: None, place: String::new(), message }]
     })?;
+    let source = Source { path: path.to_owned(), lines, table: table.clone() };
     let base = path.parent().map(Path::to_owned).unwrap_or_default();
     let (config, mistakes) = sum(table, base);
     Ok(Read { config, source, mistakes })

@@ -1,6 +1,7 @@
 //! Being told to stop: the first SIGTERM or SIGINT asks for a shutdown in good order, a second one for an end at once, unless it is the first
-//! one arriving twice. It must not know what has to be done then.
+//! one arriving twice; SIGHUP asks for the configuration to be read anew. It must not know what has to be done then.
 
+use std::convert::Infallible;
 use std::io;
 use std::time::Duration;
 
@@ -37,6 +38,30 @@ impl Signals {
     /// Waits for another one after one that came now, and tells its name.
     pub async fn another(&mut self) -> &'static str {
         after_the_first(async || self.next().await).await
+    }
+}
+
+/// The signal that asks for the configuration to be read anew.
+pub struct Hangups(Signal);
+
+impl Hangups {
+    /// Takes the signal over, so that it ends nothing by itself.
+    ///
+    /// # Errors
+    /// When the system does not let us.
+    pub fn take() -> io::Result<Self> {
+        Ok(Self(signal(SignalKind::hangup())?))
+    }
+
+    /// Calls this for each one, for ever.
+    pub async fn each(mut self, reload: impl Fn()) -> Infallible {
+        loop {
+            match self.0.recv().await {
+                Some(()) => reload(),
+                // The system brings no more of them.
+                None => std::future::pending().await,
+            }
+        }
     }
 }
 

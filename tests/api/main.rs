@@ -32,6 +32,7 @@ mod prepared;
 mod probe;
 mod providers;
 mod record;
+mod reload;
 mod repair;
 mod repeats;
 mod runs;

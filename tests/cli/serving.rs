@@ -209,3 +209,42 @@ fn without_a_configuration_a_key_is_enough_and_stays_hidden() {
     assert!(said.out.contains("default profile mistral"), "{}", said.out);
     assert!(!format!("{said:?}").contains("very-secret"));
 }
+
+/// A signal or a command has the configuration read anew; with mistakes in it what was in force stays, and they are told.
+#[test]
+fn a_configuration_is_read_anew_at_a_signal_or_a_command() {
+    let server = Server::start();
+    let config = std::fs::read_to_string(server.home.path().join("antiphon.toml")).unwrap();
+    let profiles = || server.json(&["catalog", "profiles"])["profiles"].as_array().unwrap().len();
+    let before = profiles();
+    let backend = config.split("[backends.").nth(1).unwrap().split(']').next().unwrap();
+    let more = |id: &str| format!("[profiles.{id}]\nbackend = \"{backend}\"\nmodel = \"m\"\n");
+    server.file("antiphon.toml", &format!("{config}\n{}", more("second")));
+    let told = server.run(["reload", "--dry-run"]);
+    assert!(
+        told.out.contains("profile second") && told.out.ends_with("1 change, not in force, as you asked\n"),
+        "{told:#?}"
+    );
+    assert_eq!(profiles(), before);
+    let told = server.run(["reload"]);
+    assert!(told.out.contains("added") && told.out.ends_with("1 change, in force\n"), "{told:#?}");
+    assert_eq!(profiles(), before + 1);
+
+    server.file("antiphon.toml", &format!("{config}\n{}{}", more("second"), more("third")));
+    server.signal("HUP");
+    until("the signal to be heard", || profiles() == before + 2);
+
+    server.file("antiphon.toml", &format!("{config}\n[profiles.wrong]\nbackend = \"nowhere\"\nmodel = \"m\"\n"));
+    let refused = server.say(["reload"]);
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.err.contains("profiles.wrong.backend") && refused.err.contains("has 1 mistake"), "{refused:#?}");
+    let json = server.say(["reload", "--json"]);
+    assert!(json.code == Some(1) && json.out.contains("\"problems\""), "{json:#?}");
+    assert_eq!(profiles(), before + 2);
+    server.signal("TERM");
+    let (status, log, _) = server.ended();
+    assert!(
+        status.success() && log.contains("configuration.mistake") && log.contains("configuration.reloaded"),
+        "{log}"
+    );
+}

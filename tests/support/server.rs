@@ -12,7 +12,7 @@ use antiphon::grpc::pb::graph_service_client::GraphServiceClient;
 use antiphon::grpc::pb::run_service_client::RunServiceClient;
 use antiphon::grpc::pb::thread_service_client::ThreadServiceClient;
 use antiphon::grpc::pb::tool_service_client::ToolServiceClient;
-use antiphon::ops::app::{Error, Place, Server, engine};
+use antiphon::ops::app::{ConfigFile, Error, Place, Server, setup};
 use antiphon::ops::config;
 use antiphon::ops::environment::Environment;
 use antiphon::ops::source::{RandomIds, SystemClock};
@@ -105,14 +105,17 @@ impl Running {
 
     async fn start_in(config: String, folder: Arc<tempfile::TempDir>, sources: Sources) -> Self {
         let path = folder.path().join("antiphon.toml");
-        let (parsed, _) = config::parse(&config, &path).expect("the test's configuration is right");
+        std::fs::write(&path, &config).expect("a temporary file");
+        let (parsed, source) = config::parse(&config, &path).expect("the test's configuration is right");
         let Sources { clock, ids } = sources.clone();
-        let engine = match engine(&parsed, &Nothing, &clock, &ids) {
-            Ok(engineered) => engineered.engine,
+        let setup = match setup(&parsed, &Nothing, &clock) {
+            Ok(furnished) => furnished.setup,
             Err(problems) => panic!("the test's configuration is wrong: {problems:?}"),
         };
         let place = Place::Kept(folder.path().join("data"));
-        let server = Server { config: parsed, engine, place, clock, ids };
+        let file = ConfigFile::new(&source, parsed.clone(), Arc::new(Nothing), Arc::clone(&clock));
+        let server =
+            Server { config: parsed, setup, configuration: Arc::new(file), reload: Arc::default(), place, clock, ids };
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::app::reload::Nowhere;
 use crate::app::turn::{Base, Turn};
 use crate::app::{Caller, Limits};
 use crate::domain::message::{Message, Role};
@@ -35,7 +36,7 @@ impl Ids for Later {
 
 fn app(world: &World) -> Arc<App> {
     let ids = Arc::new(Later(Counted::default()));
-    App::new(world.ledger.clone(), Arc::new(scripted("")), Arc::new(Still), ids, Limits::default())
+    App::new(world.ledger.clone(), Arc::new(scripted("")), Arc::new(Nowhere), Arc::new(Still), ids, Limits::default())
 }
 
 /// A turn after an exchange, or at a root, with tools of its own.

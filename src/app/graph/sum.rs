@@ -107,7 +107,7 @@ impl Sum {
         let plain = |usage: Usage| Usage { provider_json: String::new(), ..usage };
         let mut bill = Bill::default();
         for ((backend_id, model), (usage, _)) in &self.models {
-            bill.add(engine.prices(backend_id, model), usage);
+            bill.add(engine.setup().prices(backend_id, model), usage);
         }
         let model = |((backend_id, model), (usage, attempts))| {
             let usage = plain(usage);

@@ -19,6 +19,25 @@ pub struct Limits {
     pub retry: Retry,
     /// When the backend is left alone.
     pub circuit: Circuit,
+    /// How many requests go out in a minute; any number when absent.
+    pub rate: Option<Rate>,
+}
+
+/// How many requests go out in a minute, retries and repairs included.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rate {
+    /// So many, evenly spaced.
+    pub requests_per_minute: u32,
+    /// So many may go out at once after a pause; a tenth of a minute's when absent. In no minute more than both together go out.
+    pub burst: Option<u32>,
+}
+
+impl Rate {
+    /// How many may go out at once after a pause.
+    pub fn burst(&self) -> u32 {
+        self.burst.unwrap_or((self.requests_per_minute / 10).max(1))
+    }
 }
 
 /// When a failed call is made again.
@@ -48,7 +67,7 @@ pub struct Circuit {
 impl Default for Limits {
     fn default() -> Self {
         let (retry, circuit) = (Retry::default(), Circuit::default());
-        Self { capacity: 16, queue_limit: 256, total_timeout_ms: 600_000, retry, circuit }
+        Self { capacity: 16, queue_limit: 256, total_timeout_ms: 600_000, retry, circuit, rate: None }
     }
 }
 
@@ -66,7 +85,7 @@ impl Default for Retry {
 
 impl Limits {
     /// The keys of the configuration that belong here.
-    pub const KEYS: [&'static str; 5] = ["capacity", "queue_limit", "total_timeout_ms", "retry", "circuit"];
+    pub const KEYS: [&'static str; 6] = ["capacity", "queue_limit", "total_timeout_ms", "retry", "circuit", "rate"];
 
     /// What is wrong with the figures: the key, and what it must be.
     pub fn problems(&self) -> Vec<(&'static str, &'static str)> {
@@ -85,6 +104,14 @@ impl Limits {
         }
         if self.circuit.open_ms == 0 {
             problems.push(("circuit.open_ms", "must be 1 or more; `failures = 0` turns the circuit off"));
+        }
+        if let Some(rate) = &self.rate {
+            if rate.requests_per_minute == 0 || rate.requests_per_minute > 1_000_000 {
+                problems.push(("rate.requests_per_minute", "must be 1 to 1000000; leave `rate` out for any number"));
+            }
+            if rate.burst() == 0 || rate.burst() > 1_000_000 {
+                problems.push(("rate.burst", "must be 1 to 1000000"));
+            }
         }
         problems
     }
@@ -107,9 +134,11 @@ mod tests {
             total_timeout_ms: 0,
             retry: Retry { attempts: 0, max_ms: 1, ..Retry::default() },
             circuit: Circuit { failures: 1, open_ms: 0 },
+            rate: Some(Rate { requests_per_minute: 0, burst: Some(0) }),
             ..Limits::default()
         };
         let keys: Vec<_> = wrong.problems().into_iter().map(|(key, _)| key).collect();
-        assert_eq!(keys, ["capacity", "total_timeout_ms", "retry.attempts", "retry.max_ms", "circuit.open_ms"]);
+        let all = ["capacity", "total_timeout_ms", "retry.attempts", "retry.max_ms", "circuit.open_ms"];
+        assert_eq!(keys, [&all[..], &["rate.requests_per_minute", "rate.burst"]].concat());
     }
 }

@@ -23,7 +23,7 @@ mod limits;
 pub mod scripted;
 pub mod wire;
 
-pub use limits::{Circuit, Limits, Retry};
+pub use limits::{Circuit, Limits, Rate, Retry};
 
 /// One logical call, complete: what a backend encodes. Holds no credential.
 #[derive(Clone, Debug)]

@@ -351,7 +351,7 @@ async fn a_place_is_given_back_after_the_call() {
     let engine = scripted("capacity = 1");
     let plan = plan(&engine, say("x"));
     let permit = engine.admit(&plan).await.unwrap();
-    assert_eq!(engine.backend("demo").unwrap().in_use, 1);
+    assert_eq!(engine.setup().backend("demo").unwrap().in_use, 1);
     drop(permit);
-    assert_eq!(engine.backends()[0].in_use, 0);
+    assert_eq!(engine.setup().backends().next().unwrap().in_use, 0);
 }

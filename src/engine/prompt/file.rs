@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Kind, Prompt, SESSION, Section, Variable, environment};
+use crate::domain::id::Hash;
 use crate::domain::message::Role;
 use crate::domain::tool::{Tool, ToolSet};
 use crate::engine::config::{ConfigProblem, check_id, explain};
@@ -165,6 +166,7 @@ pub(super) fn parse(file: &str, stem: &str, text: &str) -> Result<Prompt, Vec<Co
         repair_attempts: front.repair.map(|repair| repair.attempts),
         variables,
         template: body.to_owned(),
+        hash: Hash::of(text.as_bytes()),
         sections,
         has_session: front.session.is_some(),
         environment: Arc::new(environment),

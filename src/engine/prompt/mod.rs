@@ -18,6 +18,7 @@ pub(crate) use file::load;
 
 use super::nearest::hint;
 use crate::domain::fault::{Fault, Field, Reason};
+use crate::domain::id::Hash;
 use crate::domain::message::{Message, Role};
 use crate::domain::settings::Parameters;
 use crate::domain::tool::ToolSet;
@@ -50,6 +51,8 @@ pub struct Prompt {
     pub variables: Vec<Variable>,
     /// The body as written.
     pub template: String,
+    /// Of the whole file.
+    pub hash: Hash,
     sections: Vec<Section>,
     has_session: bool,
     environment: Arc<Environment<'static>>,

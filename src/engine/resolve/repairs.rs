@@ -22,8 +22,8 @@ impl Resolver<'_> {
     ) -> Result<u32, Fault> {
         let found = layers.into_iter().find_map(|(attempts, source)| attempts.map(|attempts| (attempts, source)));
         let Some((attempts, source)) = found else { return Ok(0) };
-        let max = self.catalog.max_repair_attempts;
-        let clients = self.backends.get(backend_id).is_some_and(|backend| backend.kind == client::KIND);
+        let max = self.setup.catalog.max_repair_attempts;
+        let clients = self.setup.stand(backend_id).is_ok_and(|stand| stand.description.kind == client::KIND);
         let refused = if attempts == 0 {
             None
         } else if *contract == Contract::Text {

@@ -2,8 +2,9 @@
 
 use prost_types::Duration;
 
+use crate::app::reload::{Mistake, Reloaded};
 use crate::app::verify::Verified;
-use crate::engine::Engine;
+use crate::engine::{Change, Setup, What};
 use crate::grpc::pb;
 use crate::store::Health;
 use crate::store::verify::{Finding, Report};
@@ -18,14 +19,32 @@ pub fn store_to_pb(kind: &str, format_version: u32, ephemeral: bool, health: Hea
 }
 
 /// How many resources are configured.
-pub fn counts_to_pb(engine: &Engine) -> pb::ConfiguredCounts {
+pub fn counts_to_pb(setup: &Setup) -> pb::ConfiguredCounts {
     let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    let catalog = engine.catalog();
+    let catalog = setup.catalog();
     pb::ConfiguredCounts {
         prompts: count(catalog.prompts.len()),
         profiles: count(catalog.profiles.len()),
-        backends: count(engine.backends().len()),
+        backends: count(setup.backends().count()),
         contracts: count(catalog.contracts.len()),
+    }
+}
+
+/// What a reload did.
+pub fn reloaded_to_pb(reloaded: Reloaded) -> pb::ReloadResponse {
+    let change = |Change { kind, id, what }: Change| {
+        let change = match what {
+            What::Added => pb::ChangeKind::Added,
+            What::Removed => pb::ChangeKind::Removed,
+            What::Changed => pb::ChangeKind::Changed,
+        };
+        pb::ConfigChange { kind: kind.to_owned(), id, change: change.into() }
+    };
+    let problem = |Mistake { file, place, message }: Mistake| pb::ConfigProblem { file, place, message };
+    pb::ReloadResponse {
+        applied: reloaded.applied,
+        changes: reloaded.changes.into_iter().map(change).collect(),
+        problems: reloaded.mistakes.into_iter().map(problem).collect(),
     }
 }
 

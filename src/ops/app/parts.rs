@@ -1,4 +1,4 @@
-//! The parts of a server that come out of its configuration: each backend by its kind, the engine, the limits to tell. It must not open
+//! The parts of a server that come out of its configuration: each backend by its kind, all of them with the catalog, the limits to tell. It must not open
 //! anything that has to be closed again.
 
 use std::collections::BTreeMap;
@@ -8,17 +8,18 @@ use std::sync::Arc;
 use secrecy::SecretString;
 
 use crate::app::Limits;
-use crate::domain::source::{Clock, Ids};
+use crate::domain::id::Hash;
+use crate::domain::source::Clock;
 use crate::engine::backend::wire;
 use crate::engine::backend::{Backend, client, scripted};
-use crate::engine::{AsFarAsRead, BackendConfig, Catalog, ConfigProblem, DIALECTS, Engine};
+use crate::engine::{AsFarAsRead, BackendConfig, Catalog, ConfigProblem, DIALECTS, Opened, Setup};
 use crate::ops::config::{Config, ServerConfig};
 use crate::ops::environment::Environment;
 
-/// An engine with what is to be known of its configuration that is no mistake.
-pub struct Engineered {
-    /// The engine.
-    pub engine: Engine,
+/// What is configured, with what is to be known of it that is no mistake.
+pub struct Furnished {
+    /// What is configured.
+    pub setup: Setup,
     /// Things to know, a sentence each.
     pub notes: Vec<String>,
 }
@@ -29,20 +30,20 @@ pub struct Engineered {
 ///
 /// # Errors
 /// Every mistake at once.
-pub fn engine(
+pub fn setup(
     config: &Config,
     environment: &dyn Environment,
     clock: &Arc<dyn Clock>,
-    ids: &Arc<dyn Ids>,
-) -> Result<Engineered, Vec<ConfigProblem>> {
+) -> Result<Furnished, Vec<ConfigProblem>> {
     let mut problems = Vec::new();
     let mut notes = Vec::new();
     let mut backends = BTreeMap::new();
     for (id, backend_config) in &config.engine.backends {
         let surroundings = Surroundings { base: &config.base, environment, clock };
         match backend(id, backend_config, &surroundings, &mut notes) {
-            Ok(Some(backend)) => {
-                backends.insert(id.clone(), (backend, backend_config.limits.clone()));
+            Ok(Some((backend, key))) => {
+                let (limits, configuration) = (backend_config.limits.clone(), Some(backend_config.hash()));
+                backends.insert(id.clone(), Opened { backend, limits, configuration, key });
             }
             // The catalog says what is wrong with the kind.
             Ok(None) => {}
@@ -54,9 +55,7 @@ pub fn engine(
         Ok(_) => return Err(problems),
         Err(found) => return Err([problems, found].concat()),
     };
-    let seed = u64::try_from(ids.uuid().as_u128() & u128::from(u64::MAX)).unwrap_or_default();
-    let engine = Engine::new(catalog, backends, Arc::clone(clock), Arc::clone(ids), seed)?;
-    Ok(Engineered { engine: engine.configured(&config.engine.backends), notes })
+    Ok(Furnished { setup: Setup::new(catalog, backends)?, notes })
 }
 
 /// What a backend takes from around it.
@@ -66,19 +65,22 @@ struct Surroundings<'a> {
     clock: &'a Arc<dyn Clock>,
 }
 
+/// A backend, and the hash of its key where it has one.
+type WithKey = (Arc<dyn Backend>, Option<Hash>);
+
 /// A backend by its kind; none for a kind that there is not.
 fn backend(
     id: &str,
     config: &BackendConfig,
     around: &Surroundings<'_>,
     notes: &mut Vec<String>,
-) -> Result<Option<Arc<dyn Backend>>, Vec<ConfigProblem>> {
+) -> Result<Option<WithKey>, Vec<ConfigProblem>> {
     match config.kind.as_str() {
         client::KIND => {
             let settings = config.settings(id)?;
-            Ok(Some(Arc::new(client::Client::new(settings))))
+            Ok(Some((Arc::new(client::Client::new(settings)), None)))
         }
-        "scripted" => scripted(id, config).map(Some),
+        "scripted" => Ok(Some((scripted(id, config)?, None))),
         kind => match DIALECTS.iter().find(|dialect| dialect.kind == kind) {
             Some(dialect) => spoken(id, (dialect.read)(config, id), around, notes).map(Some),
             None => Ok(None),
@@ -101,7 +103,7 @@ fn spoken(
     (settings, mut problems): AsFarAsRead,
     around: &Surroundings<'_>,
     notes: &mut Vec<String>,
-) -> Result<Arc<dyn Backend>, Vec<ConfigProblem>> {
+) -> Result<WithKey, Vec<ConfigProblem>> {
     let Some(mut settings) = settings else { return Err(problems) };
     let key = match (settings.api_key_env(), settings.api_key_file()) {
         (Some(variable), _) => {
@@ -128,9 +130,10 @@ fn spoken(
         }
         (None, None) => None,
     };
+    let hash = key.as_ref().map(|key| Hash::of(key.as_bytes()));
     let clock = Arc::clone(around.clock);
     match settings.open(key.map(SecretString::from), Arc::new(move || clock.now())) {
-        Ok(backend) if problems.is_empty() => return Ok(backend),
+        Ok(backend) if problems.is_empty() => return Ok((backend, hash)),
         Ok(_) => {}
         Err(wire::Error::Config(found)) => problems.extend(named(id, found)),
         Err(error @ wire::Error::Connections(_)) => {
@@ -145,17 +148,12 @@ fn named<K: AsRef<str>>(id: &str, problems: Vec<(K, String)>) -> Vec<ConfigProbl
     problems.into_iter().map(problem).collect()
 }
 
-/// The limits in force: name in the configuration, value, unit.
-pub(super) fn limits(
-    server: &ServerConfig,
-    limits: &Limits,
-    max_repair_attempts: u32,
-) -> Vec<(&'static str, u64, &'static str)> {
+/// The limits that hold for as long as the server runs: name in the configuration, value, unit.
+pub(super) fn limits(server: &ServerConfig, limits: &Limits) -> Vec<(&'static str, u64, &'static str)> {
     let size = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
     vec![
         ("max_message_bytes", size(server.max_message_bytes), "bytes"),
         ("max_streams_per_connection", server.max_streams_per_connection.into(), "count"),
-        ("max_repair_attempts", max_repair_attempts.into(), "count"),
         ("max_history_exchanges", limits.max_history_exchanges, "count"),
         ("max_history_bytes", size(limits.max_history_bytes), "bytes"),
         ("max_runs", size(limits.max_runs), "count"),

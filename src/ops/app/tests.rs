@@ -10,6 +10,7 @@ use super::health::SERVICES;
 use std::path::Path;
 
 use super::*;
+use crate::app::reload::Nowhere;
 use crate::grpc::pb;
 use crate::grpc::pb::exchange_service_client::ExchangeServiceClient;
 use crate::ops::config::parse;
@@ -23,8 +24,8 @@ const ECHO: &str = "default_profile = \"echo\"\n[profiles.echo]\nbackend = \"ech
 fn server(text: &str, place: Place) -> Server {
     let (config, _) = parse(text, Path::new("antiphon.toml")).unwrap();
     let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
-    let Engineered { engine, .. } = engine(&config, &FakeEnvironment::default(), &clock, &ids).unwrap();
-    Server { config, engine, place, clock, ids }
+    let Furnished { setup, .. } = setup(&config, &FakeEnvironment::default(), &clock).unwrap();
+    Server { config, setup, configuration: Arc::new(Nowhere), reload: Arc::default(), place, clock, ids }
 }
 
 /// A server that runs, and how to end it.
@@ -110,8 +111,8 @@ fn every_mistake_of_the_parts_is_found_at_once() {
                 [backends.b]\nkind = \"scripted\"\nchunk_chars = 0\n[backends.c]\nkind = \"openai\"\nbase_url = \"ftp://x\"\n\
                 [backends.d]\nkind = \"openai\"\napi_key_file = \"missing.key\"\n";
     let (config, source) = parse(text, Path::new("antiphon.toml")).unwrap();
-    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
-    let found = engine(&config, &FakeEnvironment::default(), &clock, &ids).map(|_| ()).unwrap_err();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let found = setup(&config, &FakeEnvironment::default(), &clock).map(|_| ()).unwrap_err();
     let told: Vec<String> = source.problems(found).iter().map(ToString::to_string).collect();
     for begin in [
         "antiphon.toml:1: default_profile: ",
@@ -129,11 +130,11 @@ fn a_key_that_is_not_there_is_a_note_and_never_shown() {
     let text = "[profiles.a]\nbackend = \"a\"\nmodel = \"m\"\n[backends.a]\nkind = \"openai\"\n\
                 base_url = \"http://127.0.0.1:1/v1\"\napi_key_env = \"SOME_KEY\"\n";
     let (config, _) = parse(text, Path::new("antiphon.toml")).unwrap();
-    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
-    let notes = engine(&config, &FakeEnvironment::default(), &clock, &ids).unwrap().notes;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let notes = setup(&config, &FakeEnvironment::default(), &clock).unwrap().notes;
     assert!(notes[0].contains("SOME_KEY is not set"), "{notes:?}");
     let with_key = FakeEnvironment::default().with("SOME_KEY", "secret");
-    let Engineered { engine, notes } = engine(&config, &with_key, &clock, &ids).unwrap();
+    let Furnished { setup, notes } = setup(&config, &with_key, &clock).unwrap();
     assert_eq!(notes, Vec::<String>::new());
-    assert!(engine.backend("a").unwrap().description.has_credential);
+    assert!(setup.backend("a").unwrap().description.has_credential);
 }

@@ -8,10 +8,10 @@ use super::failure::Failure;
 use super::serve::{refused, settings};
 use super::terminal::Style;
 use super::words;
-use crate::domain::source::{Clock, Ids};
-use crate::engine::Engine;
-use crate::ops::app::Engineered;
-use crate::ops::source::{RandomIds, SystemClock};
+use crate::domain::source::Clock;
+use crate::engine::Setup;
+use crate::ops::app::Furnished;
+use crate::ops::source::SystemClock;
 
 /// What can be typed after `check`.
 #[derive(clap::Args, Debug)]
@@ -26,17 +26,17 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     let settings = settings(arguments.config, context.environment)
         .await
         .map_err(|problems| refused(&problems, context.terminal))?;
-    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
-    let Engineered { engine, notes } =
-        settings.engine(context.environment, &clock, &ids).map_err(|problems| refused(&problems, context.terminal))?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let Furnished { setup, notes } =
+        settings.setup(context.environment, &clock).map_err(|problems| refused(&problems, context.terminal))?;
     let terminal = &mut *context.terminal;
     if terminal.is_json() {
-        let catalog = engine.catalog();
+        let catalog = setup.catalog();
         let summary = serde_json::json!({
             "problems": [],
             "notes": ([&settings.said[..], &notes].concat()),
             "profiles": catalog.profiles.keys().collect::<Vec<_>>(),
-            "backends": engine.backends().into_iter().map(|backend| backend.id).collect::<Vec<_>>(),
+            "backends": setup.backends().map(|backend| backend.id).collect::<Vec<_>>(),
             "prompts": catalog.prompts.keys().collect::<Vec<_>>(),
             "contracts": catalog.contracts.keys().collect::<Vec<_>>(),
             "defaultProfile": catalog.default_profile,
@@ -48,12 +48,12 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         terminal.note(&note)?;
     }
     let verdict = terminal.paint(Style::Good, "no mistakes");
-    Ok(terminal.line(&format!("{verdict}: {}", summary(&engine)))?)
+    Ok(terminal.line(&format!("{verdict}: {}", summary(&setup)))?)
 }
 
 /// What is configured, in a line.
-fn summary(engine: &Engine) -> String {
-    let catalog = engine.catalog();
+fn summary(setup: &Setup) -> String {
+    let catalog = setup.catalog();
     let default = match &catalog.default_profile {
         Some(id) => format!("default profile {id}"),
         None => "no default profile".to_owned(),
@@ -61,7 +61,7 @@ fn summary(engine: &Engine) -> String {
     let count = |count: usize, what: &str| words::count(u64::try_from(count).unwrap_or(u64::MAX), what);
     [
         count(catalog.profiles.len(), "profile"),
-        count(engine.backends().len(), "backend"),
+        count(setup.backends().count(), "backend"),
         count(catalog.prompts.len(), "prompt"),
         count(catalog.contracts.len(), "contract"),
         default,

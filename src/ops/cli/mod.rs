@@ -29,6 +29,7 @@ mod prepare;
 mod probe;
 mod prompts;
 mod record;
+mod reload;
 mod remote;
 mod request;
 mod run;
@@ -136,6 +137,8 @@ enum Verb {
     Catalog(catalog::Arguments),
     /// Show what the server is and how it is
     Info(info::Arguments),
+    /// Have the server read its configuration anew
+    Reload(reload::Arguments),
     /// Check every record of a store
     Verify(verify::Arguments),
     /// Measure a server beside the disk and a bare echo
@@ -247,6 +250,7 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Prompts(arguments) => prompts::run(arguments, &mut context).await,
             Verb::Catalog(arguments) => catalog::run(arguments, &mut context).await,
             Verb::Info(arguments) => info::run(arguments, &mut context).await,
+            Verb::Reload(arguments) => reload::run(arguments, &mut context).await,
             Verb::Verify(arguments) => verify::run(arguments, &mut context).await,
             Verb::Bench(arguments) => bench::run(arguments, &mut context).await,
             Verb::Completions(arguments) => completions::run(&arguments, &mut context),

@@ -14,10 +14,10 @@ use super::terminal::Style;
 use super::{chat, inspect, request, words};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::message::Role;
-use crate::domain::source::{Clock, Ids};
+use crate::domain::source::Clock;
 use crate::engine::{Catalog, Prompt, Rendered, Variable};
 use crate::grpc::pb;
-use crate::ops::source::{RandomIds, SystemClock};
+use crate::ops::source::SystemClock;
 
 /// What can be typed after `prompts`.
 #[derive(clap::Args, Debug)]
@@ -51,17 +51,17 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     let settings = settings(arguments.config, context.environment)
         .await
         .map_err(|problems| refused(&problems, context.terminal))?;
-    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
-    let engineered = settings.engine(context.environment, &clock, &ids);
-    let engine = engineered.map_err(|problems| refused(&problems, context.terminal))?.engine;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let furnished = settings.setup(context.environment, &clock);
+    let setup = furnished.map_err(|problems| refused(&problems, context.terminal))?.setup;
     match arguments.what {
-        What::Check => check(engine.catalog(), context),
+        What::Check => check(setup.catalog(), context),
         What::Render { id, vars, vars_json } => {
             let vars = match vars_json {
                 Some(vars) => vars,
                 None => request::variables(&vars)?,
             };
-            let rendered = rendered(engine.catalog(), &id, &vars).map_err(|fault| refusal(&fault))?;
+            let rendered = rendered(setup.catalog(), &id, &vars).map_err(|fault| refusal(&fault))?;
             show(&rendered, context)
         }
     }

@@ -6,17 +6,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use super::Context;
 use super::failure::Failure;
 use super::terminal::{Style, Terminal};
+use crate::app::reload::{Configuration, Nowhere};
 use crate::domain::source::{Clock, Ids};
 use crate::engine::ConfigProblem;
-use crate::ops::app::{self, Engineered, Place, Server};
+use crate::ops::app::{self, ConfigFile, Furnished, Place, Server};
 use crate::ops::config::{self, Config, Problem, Source};
-use crate::ops::environment::Environment;
-use crate::ops::shutdown::Signals;
+use crate::ops::environment::{Environment, ProcessEnvironment};
+use crate::ops::shutdown::{Hangups, Signals};
 use crate::ops::source::{RandomIds, SystemClock};
 use crate::ops::{discover, telemetry};
 
@@ -57,12 +58,19 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     let mut settings = settings(arguments.config.clone(), context.environment)
         .await
         .map_err(|problems| refused(&problems, context.terminal))?;
+    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
+    let Furnished { setup, notes } =
+        settings.setup(context.environment, &clock).map_err(|problems| refused(&problems, context.terminal))?;
+    let configuration: Arc<dyn Configuration> = match &settings.source {
+        Some(source) => {
+            let environment = Arc::new(ProcessEnvironment);
+            Arc::new(ConfigFile::new(source, settings.config.clone(), environment, Arc::clone(&clock)))
+        }
+        None => Arc::new(Nowhere),
+    };
     if let Some(listen) = arguments.listen {
         settings.config.server.listen = listen;
     }
-    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
-    let Engineered { engine, notes } =
-        settings.engine(context.environment, &clock, &ids).map_err(|problems| refused(&problems, context.terminal))?;
     let listen = settings.config.server.listen;
     if !listen.ip().is_loopback() && !arguments.insecure_listen_anywhere {
         return Err(Failure::here(
@@ -72,6 +80,8 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     }
     let place = place(&arguments, &settings.config, context.environment)?;
     let mut signals = Signals::take()?;
+    // Where a person started it by hand, this signal says that the terminal was closed, and ends it as it ends everything there.
+    let hangups = if context.terminal.err_is_terminal() { None } else { Some(Hangups::take()?) };
     let colours = context.terminal.err_has_colours();
     telemetry::start(&settings.config.log, colours).map_err(|error| Failure::here(error.to_string(), ""))?;
     let listener = TcpListener::bind(listen).await.map_err(|error| {
@@ -82,7 +92,9 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     })?;
     let address = listener.local_addr()?;
     say(&settings, &notes, &place, context.terminal)?;
-    let server = Server { config: settings.config, engine, place, clock, ids };
+    let reload: Arc<Notify> = Arc::default();
+    let server_reload = Arc::clone(&reload);
+    let server = Server { config: settings.config, setup, configuration, reload: server_reload, place, clock, ids };
     let mut announced = Ok(());
     let terminal = &mut *context.terminal;
     let (tell, told) = oneshot::channel::<()>();
@@ -93,13 +105,21 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         }
     });
     let forced = async {
-        tracing::info!(signal = signals.next().await, "shutdown.asked");
+        let signal = signals.next().await;
+        tracing::info!(signal, "shutdown.asked");
         // Only the second one is for us. Nobody listens when the server has ended meanwhile.
         tell.send(()).ok();
         signals.another().await
     };
+    let reloads = async {
+        match hangups {
+            Some(hangups) => hangups.each(|| reload.notify_one()).await,
+            None => std::future::pending().await,
+        }
+    };
     let served = tokio::select! {
         served = running => served,
+        never = reloads => match never {},
         signal = forced => return Err(Failure::here(format!("stopped at once by a second {signal}"), "")),
     };
     // Whoever started it need not read on: the server serves all the same.
@@ -125,18 +145,17 @@ pub(super) async fn settings(named: Option<PathBuf>, environment: &dyn Environme
 }
 
 impl Settings {
-    /// The engine that is configured.
+    /// What is configured.
     ///
     /// # Errors
     /// Every mistake, in the text and in what comes of it.
-    pub(super) fn engine(
+    pub(super) fn setup(
         &self,
         environment: &dyn Environment,
         clock: &Arc<dyn Clock>,
-        ids: &Arc<dyn Ids>,
-    ) -> Result<Engineered, Vec<Problem>> {
-        match app::engine(&self.config, environment, clock, ids) {
-            Ok(engineered) if self.mistakes.is_empty() => Ok(engineered),
+    ) -> Result<Furnished, Vec<Problem>> {
+        match app::setup(&self.config, environment, clock) {
+            Ok(furnished) if self.mistakes.is_empty() => Ok(furnished),
             Ok(_) => Err(self.problems(self.mistakes.clone())),
             Err(found) => Err(self.problems([self.mistakes.clone(), found].concat())),
         }
