@@ -305,7 +305,7 @@ impl App {
         let mut teller = Teller { flight: flight.as_ref(), companion: turn.companion.as_deref() };
         let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
         let Executed { observations, outcome } = executed;
-        self.meters.called(&observations);
+        self.meters.called(&self.engine.setup(), &observations);
         let answer = match outcome {
             Ok(answer) => answer,
             Err(fault) => {

@@ -8,12 +8,32 @@ use prometheus_client::registry::{Registry, Unit};
 
 use crate::domain::drift::Drift;
 use crate::domain::run::{Observation, State};
+use crate::engine::{Setup, provider};
 
-/// Upper bounds of the times of calls to providers, in seconds.
-const BOUNDS: [f64; 11] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
+/// Upper bounds of the times of calls to providers, in seconds, as OpenTelemetry's conventions for generative AI have them.
+const SECONDS: [f64; 14] = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+/// Upper bounds of the tokens of a call, from there as well.
+const TOKENS: [f64; 14] = [
+    1.0,
+    4.0,
+    16.0,
+    64.0,
+    256.0,
+    1024.0,
+    4096.0,
+    16384.0,
+    65536.0,
+    262_144.0,
+    1_048_576.0,
+    4_194_304.0,
+    16_777_216.0,
+    67_108_864.0,
+];
+/// Stands for every model that no profile names: callers may name any.
+const OTHER_MODEL: &str = "_OTHER";
 
 type Label = (&'static str, String);
-type Times = Family<[Label; 1], Histogram, fn() -> Histogram>;
+type Histograms = Family<Vec<Label>, Histogram, fn() -> Histogram>;
 
 /// Counts for the whole server.
 #[derive(Debug)]
@@ -21,12 +41,8 @@ pub struct Meters {
     drifts: Counter,
     steps: Family<[Label; 1], Counter>,
     calls: Family<[Label; 2], Counter>,
-    times: Times,
-    tokens: Family<[Label; 2], Counter>,
-}
-
-fn times() -> Histogram {
-    Histogram::new(BOUNDS)
+    times: Histograms,
+    tokens: Histograms,
 }
 
 impl Default for Meters {
@@ -35,8 +51,8 @@ impl Default for Meters {
             drifts: Counter::default(),
             steps: Family::default(),
             calls: Family::default(),
-            times: Family::new_with_constructor(times),
-            tokens: Family::default(),
+            times: Family::new_with_constructor(|| Histogram::new(SECONDS)),
+            tokens: Family::new_with_constructor(|| Histogram::new(TOKENS)),
         }
     }
 }
@@ -48,10 +64,14 @@ impl Meters {
         registry.register("tool_schema_drifts", drifts, self.drifts.clone());
         registry.register("run_steps", "Steps of runs that ended, by the state of the run", self.steps.clone());
         registry.register("provider_calls", "Calls to providers, by backend and outcome", self.calls.clone());
-        let help = "How long calls to providers took, by backend";
-        registry.register_with_unit("provider_call_duration", help, Unit::Seconds, self.times.clone());
-        let tokens = "Tokens that calls are known to have consumed, by backend and kind";
-        registry.register("provider_tokens", tokens, self.tokens.clone());
+    }
+
+    /// Adds those that have the names of OpenTelemetry's conventions for generative AI.
+    pub fn register_conventional(&self, registry: &mut Registry) {
+        let help = "How long calls to providers took";
+        registry.register_with_unit("gen_ai_client_operation_duration", help, Unit::Seconds, self.times.clone());
+        let help = "Tokens that calls to providers are known to have consumed";
+        registry.register("gen_ai_client_token_usage", help, self.tokens.clone());
     }
 
     /// Tools drifted.
@@ -65,17 +85,30 @@ impl Meters {
     }
 
     /// Calls to providers ended.
-    pub(super) fn called(&self, observations: &[Observation]) {
+    pub(super) fn called(&self, setup: &Setup, observations: &[Observation]) {
         for observation in observations {
             let backend = || ("backend", observation.backend_id.clone());
+            let labels = |more: Option<Label>| -> Vec<Label> {
+                let kind = setup.backend(&observation.backend_id).map_or("", |view| view.description.kind);
+                let model = if setup.names(&observation.model) { observation.model.as_str() } else { OTHER_MODEL };
+                let all = [
+                    ("gen_ai_operation_name", "chat".to_owned()),
+                    ("gen_ai_provider_name", provider(kind).to_owned()),
+                    ("gen_ai_request_model", model.to_owned()),
+                    backend(),
+                ];
+                all.into_iter().chain(more).collect()
+            };
             // A reason is a word of the API's list.
             let outcome = if observation.succeeded { "OK" } else { &observation.error_reason };
             self.calls.get_or_create(&[backend(), ("outcome", outcome.to_owned())]).inc();
-            self.times.get_or_create(&[backend()]).observe(observation.duration_ms as f64 / 1e3);
+            let error = (!observation.succeeded).then(|| ("error_type", observation.error_reason.clone()));
+            self.times.get_or_create(&labels(error)).observe(observation.duration_ms as f64 / 1e3);
             let usage = &observation.usage;
             for (kind, tokens) in [("input", usage.input_tokens), ("output", usage.output_tokens)] {
                 if let Some(tokens) = tokens {
-                    self.tokens.get_or_create(&[backend(), ("kind", kind.to_owned())]).inc_by(tokens);
+                    let labels = labels(Some(("gen_ai_token_type", kind.to_owned())));
+                    self.tokens.get_or_create(&labels).observe(tokens as f64);
                 }
             }
         }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tracing::Instrument;
+
 use crate::domain::drift::Drift;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{ExchangeId, Hash};
@@ -88,10 +90,12 @@ impl App {
         let task = ProbeTask { plan, history, from: parent.exchange.id, stream: probe.stream };
         let landing = Landing { app: Arc::clone(self), flight, _probing: self.flights.probing() };
         // Joined by `Flights::landed`, which the drain waits for.
-        tokio::spawn(async move {
+        let probing = async move {
             let result = landing.app.probe(&landing.flight, &caller, task).await;
             landing.flight.land(result);
-        });
+        }
+        .in_current_span();
+        tokio::spawn(probing);
         Ok(watcher)
     }
 }
@@ -141,7 +145,7 @@ impl App {
         };
         let mut teller = Teller { flight, companion: None };
         let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
-        self.meters.called(&executed.observations);
+        self.meters.called(&self.engine.setup(), &executed.observations);
         let answer = executed.outcome.map_err(|fault| flight.end(fault))?;
         let mut warnings = plan.warnings;
         warnings.extend(answer.warnings);

@@ -9,6 +9,7 @@ use secrecy::SecretString;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use super::admission::Permit;
 use super::answer::{Answer, answer};
@@ -16,7 +17,7 @@ use super::backend::{Call, Delta, Failure, FailureKind, Outbound, Reply, Sink, T
 use super::resolve::Plan;
 use super::retry::{Standing, wait};
 use super::setup::Stand;
-use super::{Engine, overflow, repair};
+use super::{Engine, overflow, repair, trace};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::Hash;
 use crate::domain::message::Message;
@@ -154,7 +155,10 @@ impl Engine {
     /// says, and the last one counts (S4-8, S4-10). Dropping the future closes the connection.
     pub async fn execute(&self, plan: &Plan, permit: &Permit, call: Execution, events: &mut dyn Events) -> Executed {
         let mut observations = Vec::new();
-        let outcome = self.executed(plan, permit, call, events, &mut observations).await;
+        let kind = plan.stand().map_or("", |stand| stand.description.kind);
+        let span = trace::begin(plan, kind, call.stream);
+        let outcome = self.executed(plan, permit, call, events, &mut observations).instrument(span.clone()).await;
+        trace::end(&span, &outcome);
         Executed { observations, outcome }
     }
 
@@ -365,6 +369,7 @@ impl Attempts<'_> {
                 }
             }
         }
+        trace::attempt(&observation);
         self.observations.push(observation);
         (reply, delivered)
     }

@@ -25,6 +25,7 @@ mod settings;
 mod setup;
 #[cfg(test)]
 pub(crate) mod testing;
+mod trace;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,6 +46,7 @@ pub use repair::{MAX_ATTEMPTS, RepairConfig};
 pub use resolve::{Asked, Context, Plan, PromptInput};
 pub use settings::{history_view, name as setting, tool_choice};
 pub use setup::{BackendView, Change, Opened, Setup, What};
+pub use trace::provider;
 
 use arc_swap::ArcSwap;
 

@@ -136,6 +136,11 @@ impl Setup {
         profiles.find(of).and_then(|profile| profile.prices.as_ref())
     }
 
+    /// Whether a profile has this model.
+    pub fn names(&self, model: &str) -> bool {
+        self.catalog.profiles.values().any(|profile| profile.model == model)
+    }
+
     /// Hash of how a backend is configured; absent where there is none.
     pub(super) fn configuration_of(&self, id: &str) -> Option<Hash> {
         self.stands.get(id).and_then(|stand| stand.configuration)

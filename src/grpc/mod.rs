@@ -28,6 +28,7 @@ mod run;
 pub mod status;
 mod thread;
 mod tool;
+pub mod trace;
 pub mod unimplemented;
 mod watch;
 

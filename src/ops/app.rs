@@ -192,7 +192,7 @@ async fn serve(
     let admit = InterceptorLayer::new(move |request| observe::admit(&*ids, request));
     let (stop, stopped) = oneshot::channel::<()>();
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-    let router = transport(settings).layer(admit).add_routes(routes);
+    let router = transport(settings).layer(admit).layer(grpc::trace::layer()).add_routes(routes);
     let mut serving = tokio::spawn(router.serve_with_incoming_shutdown(incoming, async {
         // A sender that is gone means the end as well.
         stopped.await.ok();

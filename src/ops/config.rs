@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use self::locate::Lines;
 use super::environment::{Environment, user_folder};
-use super::telemetry;
+use super::telemetry::{self, traces};
 use crate::app;
 use crate::engine::{self, ConfigProblem, decode, unknown_key};
 
@@ -28,6 +28,8 @@ pub struct Config {
     pub store: StoreConfig,
     /// The log.
     pub log: telemetry::Config,
+    /// The traces.
+    pub traces: traces::Config,
     /// Limits of the verbs.
     pub limits: app::Limits,
     /// Profiles, backends, prompts and contracts.
@@ -255,12 +257,13 @@ fn sum(table: toml::Table, base: PathBuf) -> (Config, Vec<ConfigProblem>) {
             "server" => part(&key, value, &mut config.server, &mut problems),
             "store" => part(&key, value, &mut config.store, &mut problems),
             "log" => part(&key, value, &mut config.log, &mut problems),
+            "traces" => part(&key, value, &mut config.traces, &mut problems),
             "limits" => part(&key, value, &mut config.limits, &mut problems),
             _ if engine::Config::KEYS.contains(&key.as_str()) => {
                 engine.insert(key, value);
             }
             unknown => {
-                let known = [&["server", "store", "log", "limits"][..], &engine::Config::KEYS].concat();
+                let known = [&["server", "store", "log", "traces", "limits"][..], &engine::Config::KEYS].concat();
                 problems.push(unknown_key("", unknown, &known));
             }
         }
@@ -268,9 +271,11 @@ fn sum(table: toml::Table, base: PathBuf) -> (Config, Vec<ConfigProblem>) {
     let (engine, found) = engine::Config::read(engine);
     config.engine = engine;
     problems.extend(found);
-    problems.extend(
-        config.log.problems().into_iter().map(|(key, what)| ConfigProblem::new(format!("log.{key}"), what, "")),
-    );
+    let of = |part: &'static str| {
+        move |(key, what): (&'static str, String)| ConfigProblem::new(format!("{part}.{key}"), what, "")
+    };
+    problems.extend(config.log.problems().into_iter().map(of("log")));
+    problems.extend(config.traces.problems().into_iter().map(of("traces")));
     (config, problems)
 }
 

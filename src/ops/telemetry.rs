@@ -1,15 +1,26 @@
-//! The log: events of this program's own, for people or as JSON, on standard error. It must not know what is logged.
+//! The log: events of this program's own, for people or as JSON, on standard error; and the traces beside it. It must not know what is logged.
+
+pub mod traces;
 
 use std::io;
 
+use opentelemetry_otlp::ExporterBuildError;
 use serde::Deserialize;
-use tracing_subscriber::EnvFilter;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::util::TryInitError;
+use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+use tracing_subscriber::{EnvFilter, Layer};
+
+use self::traces::Traces;
+use super::environment::Environment;
 
 /// Only this program's events: those of libraries are many, and may hold what passes through them.
 const TARGET: &str = "antiphon";
+/// Spans and events that are for traces.
+const TRACED: &str = "antiphon::trace";
+/// What sends traces. That it cannot is worth a line; it says nothing of what is in them.
+const EXPORT: &str = "opentelemetry=warn,opentelemetry_sdk=warn,opentelemetry-otlp=warn,opentelemetry_otlp=warn";
 
 /// How the log is written.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -52,26 +63,49 @@ impl Config {
 
     fn filter(&self) -> EnvFilter {
         // The words were checked; where one is not, nothing is logged rather than too much.
-        EnvFilter::new(format!("off,{TARGET}={}", self.level))
+        let export = if self.level == "off" { "off" } else { EXPORT };
+        EnvFilter::new(format!("off,{TARGET}={},{export}", self.level))
     }
 }
 
-/// Starts the log of this process.
+/// Why there is no log, or are no traces.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The process has a log already.
+    #[error("{0}")]
+    Log(#[from] TryInitError),
+    /// Traces cannot go where they are to go.
+    #[error("traces cannot be sent: {0}")]
+    Traces(#[from] ExporterBuildError),
+}
+
+/// Starts the log of this process, and its traces where they are configured. Within a runtime.
 ///
 /// # Errors
-/// When the process has one already.
-pub fn start(config: &Config, colours: bool) -> Result<(), TryInitError> {
-    let registry = tracing_subscriber::registry().with(config.filter());
-    match config.format {
-        Format::Pretty => {
-            let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(colours).with_target(false);
-            registry.with(layer).try_init()
-        }
-        Format::Json => {
-            let layer = tracing_subscriber::fmt::layer().json().flatten_event(true).with_writer(io::stderr);
-            registry.with(layer).try_init()
-        }
-    }
+/// When the process has a log already, or traces cannot go where they are to go.
+pub fn start(
+    config: &Config,
+    traces: &traces::Config,
+    environment: &dyn Environment,
+    colours: bool,
+) -> Result<Option<Traces>, Error> {
+    let traces = Traces::open(traces, environment)?;
+    let sent = traces.as_ref().map(|traces| {
+        let spans = Targets::new().with_target(TARGET, LevelFilter::INFO).with_target(TRACED, LevelFilter::DEBUG);
+        tracing_opentelemetry::layer()
+            .with_tracer(traces.tracer())
+            .with_location(false)
+            .with_threads(false)
+            .with_tracked_inactivity(false)
+            .with_filter(spans)
+    });
+    let log = tracing_subscriber::fmt::layer().with_writer(io::stderr);
+    let log = match config.format {
+        Format::Pretty => log.with_ansi(colours).with_target(false).boxed(),
+        Format::Json => log.json().flatten_event(true).boxed(),
+    };
+    tracing_subscriber::registry().with(sent).with(log.with_filter(config.filter())).try_init()?;
+    Ok(traces)
 }
 
 #[cfg(test)]

@@ -36,8 +36,11 @@ pub(super) fn answer(app: &App) -> (StatusCode, [(HeaderName, &'static str); 1],
     let writes: Counter = Counter::default();
     writes.inc_by(stats.commits);
     registry.register("store_writes", "Writes acknowledged since the store was opened", writes);
+    let mut conventional = Registry::default();
+    app.meters().register_conventional(&mut conventional);
     let mut out = String::new();
-    match text::encode(&mut out, &registry) {
+    let written = text::encode_registry(&mut out, &conventional).and_then(|()| text::encode(&mut out, &registry));
+    match written {
         Ok(()) => (StatusCode::OK, [(header::CONTENT_TYPE, FORM)], out),
         Err(_) => (
             StatusCode::INTERNAL_SERVER_ERROR,

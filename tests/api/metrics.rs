@@ -1,5 +1,7 @@
 //! The metrics, as Prometheus asks for them: over plain HTTP on the port of the API.
 
+use std::net::SocketAddr;
+
 use antiphon::grpc::pb;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -8,8 +10,8 @@ use crate::support::server::{Running, scripted};
 use crate::support::{ask, within};
 
 /// The answer to a GET, head and body.
-async fn get(server: &Running, path: &str) -> String {
-    let mut stream = TcpStream::connect(server.address()).await.unwrap();
+pub(crate) async fn get(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
@@ -47,16 +49,22 @@ async fn what_happened_is_counted_without_content() {
     };
     client.run(run("not kept")).await.unwrap();
     client.run(run("bad")).await.unwrap_err();
-    let answer = get(&server, "/metrics").await;
+    // Any caller could make as many series as there are names.
+    let named = pb::ExecutionRequest { model: "canary-model".into(), ..ask::text("x") };
+    client.capture(ask::capture(named)).await.unwrap();
+    let answer = get(server.address(), "/metrics").await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(answer.contains("application/openmetrics-text"), "{answer}");
     has(&answer, "antiphon_tool_schema_drifts_total 1");
-    has(&answer, "antiphon_run_steps_total{state=\"COMPLETED\"} 3");
+    has(&answer, "antiphon_run_steps_total{state=\"COMPLETED\"} 4");
     has(&answer, "antiphon_run_steps_total{state=\"FAILED\"} 2");
-    has(&answer, "antiphon_provider_calls_total{backend=\"script\",outcome=\"OK\"} 3");
+    has(&answer, "antiphon_provider_calls_total{backend=\"script\",outcome=\"OK\"} 4");
     has(&answer, "antiphon_provider_calls_total{backend=\"script\",outcome=\"PROVIDER_REFUSED_REQUEST\"} 2");
-    has(&answer, "antiphon_provider_tokens_total{backend=\"script\",kind=\"input\"} 21");
-    has(&answer, "antiphon_provider_call_duration_seconds_count{backend=\"script\"} 5");
+    let labels = "gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"scripted\",gen_ai_request_model=\"canned-1\",backend=\"script\"";
+    has(&answer, &format!("gen_ai_client_token_usage_sum{{{labels},gen_ai_token_type=\"input\"}} 21.0"));
+    has(&answer, &format!("gen_ai_client_operation_duration_seconds_count{{{labels}}} 3"));
+    let failed = "error_type=\"PROVIDER_REFUSED_REQUEST\"";
+    has(&answer, &format!("gen_ai_client_operation_duration_seconds_count{{{labels},{failed}}} 2"));
     has(&answer, "antiphon_store_writable 1");
     has(&answer, "antiphon_runs_at_work 0");
     assert!(!answer.contains("canary"), "{answer}");

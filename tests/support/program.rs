@@ -1,9 +1,11 @@
 //! The real program as a process of its own: started, killed, and looked at from outside. It must not know what is asked of it.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use antiphon::grpc::pb::admin_service_client::AdminServiceClient;
 use antiphon::grpc::pb::exchange_service_client::ExchangeServiceClient;
@@ -12,6 +14,9 @@ use antiphon::grpc::pb::thread_service_client::ThreadServiceClient;
 use tonic::transport::Channel;
 
 use super::within;
+
+/// What it says on its errors, in its folder.
+pub(crate) const LOG: &str = "log";
 
 /// The program at work on a folder.
 pub(crate) struct Program {
@@ -31,7 +36,8 @@ impl Program {
             .arg(&path)
             .arg("--data")
             .arg(folder.join("data"));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let log = File::create(folder.join(LOG)).expect("a temporary file");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().expect("the program starts");
         let out = child.stdout.take().expect("its output");
         let says = tokio::task::spawn_blocking(move || {
@@ -48,6 +54,22 @@ impl Program {
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("kill -9");
         self.child.wait().expect("it is gone");
+    }
+
+    /// SIGTERM, and until it has ended in good order.
+    pub(crate) async fn terminate(&mut self) {
+        let told = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status();
+        assert!(told.expect("kill runs").success());
+        let ended = async {
+            loop {
+                match self.child.try_wait().expect("the program is ours") {
+                    Some(status) => break status,
+                    // Nothing tells that a process has ended but asking.
+                    None => tokio::time::sleep(Duration::from_millis(10)).await,
+                }
+            }
+        };
+        assert!(within("the program to end", ended).await.success());
     }
 
     pub(crate) fn address(&self) -> SocketAddr {

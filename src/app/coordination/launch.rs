@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedMutexGuard, oneshot};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::domain::coordination::{Outcome as Ended, State};
 use crate::domain::fault::{Fault, Reason};
@@ -56,7 +57,7 @@ impl App {
         };
         let (tell, told) = oneshot::channel();
         // Joined by `Flights::landed`, which the drain waits for.
-        tokio::spawn(launch.run(tell));
+        tokio::spawn(launch.run(tell).in_current_span());
         told.await.unwrap_or_else(|_| {
             Err(Fault::new(Reason::Internal, "the turn ended by a fault of this server; the log has more"))
         })

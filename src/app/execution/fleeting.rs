@@ -228,7 +228,7 @@ impl App {
             cancel: Some(flight.cancel.clone()),
         };
         let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
-        self.meters.called(&executed.observations);
+        self.meters.called(&self.engine.setup(), &executed.observations);
         let now = self.clock.now();
         let answer = match executed.outcome {
             Ok(answer) => answer,

@@ -108,7 +108,7 @@ impl App {
         }
         let plan = self.engine.plan_of(call.plan.clone())?;
         let observation = observed(&call, &plan, now);
-        self.meters.called(std::slice::from_ref(&observation));
+        self.meters.called(&self.engine.setup(), std::slice::from_ref(&observation));
         let failure = match call.made {
             Made::Failure(failure) => failure,
             Made::Answer { reply, provider, api } => {

@@ -32,6 +32,7 @@ impl ConfigFile {
             ("server", then.server == now.server),
             ("store", then.store == now.store),
             ("log", then.log == now.log),
+            ("traces", then.traces == now.traces),
             ("limits", then.limits == now.limits),
         ];
         let changed = same.into_iter().filter(|(_, same)| !same).map(|(part, _)| part);

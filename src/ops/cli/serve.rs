@@ -83,7 +83,10 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     // Where a person started it by hand, this signal says that the terminal was closed, and ends it as it ends everything there.
     let hangups = if context.terminal.err_is_terminal() { None } else { Some(Hangups::take()?) };
     let colours = context.terminal.err_has_colours();
-    telemetry::start(&settings.config.log, colours).map_err(|error| Failure::here(error.to_string(), ""))?;
+    let (log, traces) = (&settings.config.log, &settings.config.traces);
+    let traces = telemetry::start(log, traces, context.environment, colours).map_err(|error| {
+        Failure::here(error.to_string(), "mend `[traces]` or the environment's OTEL_EXPORTER_OTLP_ENDPOINT")
+    })?;
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         let remedy = format!(
             "is another server there? `antiphon info --server http://{listen}` tells; else choose another --listen"
@@ -122,6 +125,10 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         never = reloads => match never {},
         signal = forced => return Err(Failure::here(format!("stopped at once by a second {signal}"), "")),
     };
+    if let Some(traces) = traces {
+        // What has ended and not been sent; the collector may be slow.
+        tokio::task::spawn_blocking(move || traces.close()).await.ok();
+    }
     // Whoever started it need not read on: the server serves all the same.
     announced.ok();
     served.map_err(|error| Failure::here(error.to_string(), ""))

@@ -4,9 +4,13 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use bytes::Bytes;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use opentelemetry::global::get_text_map_propagator;
+use opentelemetry::propagation::Injector;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Proxy, Url, redirect, retry};
 use tokio::time::{Instant, timeout_at};
+use tracing::Span;
+use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 use super::config::{Config, Quirks, Timeouts};
 use crate::engine::backend::{Failure, FailureKind, Timeout};
@@ -73,6 +77,7 @@ impl Client {
         let first_byte = start + self.timeouts.first_byte();
         let total = start + self.timeouts.total();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        pass_trace(&mut headers);
         let sent = self.http.post(url.clone()).headers(headers).body(body).send();
         let response = match timeout_at(first_byte.min(total), sent).await {
             Ok(Ok(response)) => response,
@@ -85,6 +90,22 @@ impl Client {
             body: Body { response, idle: self.timeouts.idle(), first_byte, total, has_begun: false },
         })
     }
+}
+
+/// Names the trace at work to the provider, where traces are made and providers are to know.
+fn pass_trace(headers: &mut HeaderMap) {
+    struct Headers<'a>(&'a mut HeaderMap);
+    impl Injector for Headers<'_> {
+        fn set(&mut self, key: &str, value: String) {
+            if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(key.as_bytes()), HeaderValue::from_str(&value))
+                && !value.is_empty()
+            {
+                self.0.insert(name, value);
+            }
+        }
+    }
+    let context = Span::current().context();
+    get_text_map_propagator(|propagator| propagator.inject_context(&context, &mut Headers(headers)));
 }
 
 fn unreachable(url: &Url, error: &reqwest::Error) -> Failure {
