@@ -32,6 +32,7 @@ mod framing;
 mod gemini;
 mod histories;
 mod hop;
+mod model;
 mod ollama;
 mod outcomes;
 mod replay;
