@@ -19,8 +19,8 @@ import java.util.concurrent.CompletableFuture;
  *
  * <pre>ANTIPHON_SERVER=127.0.0.1:7373 java -cp ... examples/BranchingReview.java</pre>
  *
- * <p>Branches share the draft and see nothing of one another; the draft stays as it is. Each goes on until its reviewer has no more to ask. How the branches are
- * scheduled and joined is decided here.
+ * <p>Branches share the draft and see nothing of one another; the draft stays as it is. Each goes on until its reviewer has no more to ask.
+ * How the branches are scheduled and joined is decided here.
  */
 public final class BranchingReview {
     private BranchingReview() {}

@@ -6,10 +6,11 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The calls of {@link Client} with futures: each is made on a thread of its own, where its callbacks are called, too. Cancelling a future, or letting it time out,
- * ends its call at the server, down to the provider. What a call throws is what its future completes with.
+ * The calls of {@link Client} with futures: each is made on a thread of its own, where its callbacks are called, too. Cancelling a future,
+ * or letting it time out, ends its call at the server, down to the provider. What a call throws is what its future completes with.
  *
- * <p>What is read piece after piece has no twin here: {@code onDelta} hears an answer as it comes, in place of {@link Client#stream(Input, Options)}.
+ * <p>What is read piece after piece has no twin here: {@code onDelta} hears an answer as it comes, in place of {@link Client#stream(Input,
+ * Options)}.
  */
 public final class AsyncClient {
     private final Client client;

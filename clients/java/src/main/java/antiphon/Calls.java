@@ -51,7 +51,8 @@ abstract class Calls implements AutoCloseable {
         ManagedChannelBuilder<?> builder = Grpc.newChannelBuilder(target, secure ? tls.credentials() : InsecureChannelCredentials.create())
                 // One exchange may be larger than gRPC's 4 MiB; the server has limits of its own.
                 .maxInboundMessageSize(Integer.MAX_VALUE)
-                // Calls are made again here, where it is known what may be, and nothing is read from a name server or the environment that nobody asked for.
+                // Calls are made again here, where it is known what may be. Nothing is read from a name server or the environment
+                // that nobody asked for.
                 .disableRetry()
                 .disableServiceConfigLookUp()
                 .proxyDetector(any -> null);
@@ -80,7 +81,9 @@ abstract class Calls implements AutoCloseable {
         workers.shutdownNow();
     }
 
-    /** Where the calls of tools run, and what is asked for in the background. It grows as it must, since nothing in it waits for more of it. */
+    /**
+     * Where the calls of tools run, and what is asked for in the background. It grows as it must, since nothing in it waits for more of it.
+     */
     ExecutorService workers() {
         return workers;
     }
@@ -112,6 +115,11 @@ abstract class Calls implements AutoCloseable {
     /** Opens the stream of a coordination. */
     Feed<CoordinateRequest, antiphon.gen.CoordinateResponse> talk() {
         return Feed.talk(channel, antiphon.gen.ExchangeServiceGrpc.getCoordinateMethod(), frame -> !frame.hasHeartbeat());
+    }
+
+    /** Whether it was closed, so that there is nothing to connect to any more. */
+    boolean isClosed() {
+        return connection.isShutdown();
     }
 
     /** Lets the next try connect: the pause before it was ours, and gRPC's own may be longer. */

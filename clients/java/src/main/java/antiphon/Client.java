@@ -3,10 +3,11 @@ package antiphon;
 import java.util.List;
 
 /**
- * Talks to one server: everything that can be asked of it, here also in short. Several threads may use it at once. Close it when it is done with.
+ * Talks to one server: everything that can be asked of it, here also in short. Several threads may use it at once. Close it when it is done
+ * with.
  *
- * <p>Interrupting a thread that waits here ends its call, and its run at the server, down to the provider: it gets an {@link AntiphonException} with the code
- * CANCELLED, and stays interrupted. {@link #async} has the same calls with futures.
+ * <p>Interrupting a thread that waits here ends its call, and its run at the server, down to the provider: it gets an {@link
+ * AntiphonException} with the code CANCELLED, and stays interrupted. {@link #async} has the same calls with futures.
  */
 public final class Client extends Forks {
     private static final String USUAL_ADDRESS = "127.0.0.1:7373";
@@ -26,8 +27,8 @@ public final class Client extends Forks {
     }
 
     /**
-     * A client of the server that ANTIPHON_SERVER names, else of the one at its usual place on this machine, with the key in ANTIPHON_TOKEN if there is one.
-     * Nothing else here reads the environment.
+     * A client of the server that ANTIPHON_SERVER names, else of the one at its usual place on this machine, with the key in ANTIPHON_TOKEN
+     * if there is one. Nothing else here reads the environment.
      */
     public static Client fromEnv() {
         return fromEnv(new ClientOptions());

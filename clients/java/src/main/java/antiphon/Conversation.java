@@ -1,8 +1,8 @@
 package antiphon;
 
 /**
- * A conversation: a thread to talk on, turn after turn. Its tools stand at the server; the functions behind them, and the hooks around them, are here. It keeps
- * nothing else that the server lacks.
+ * A conversation: a thread to talk on, turn after turn. Its tools stand at the server; the functions behind them, and the hooks around
+ * them, are here. It keeps nothing else that the server lacks.
  */
 public final class Conversation {
     private final Client client;
@@ -38,7 +38,8 @@ public final class Conversation {
     }
 
     /**
-     * The next turn, of one call to the model: tools that it calls are left to the caller, who gives all {@link Results} to the next {@code prompt}.
+     * The next turn, of one call to the model: tools that it calls are left to the caller, who gives all {@link Results} to the next {@code
+     * prompt}.
      *
      * <p>It takes {@code timeout}, {@code onDelta} and {@code expectedHead}.
      */
@@ -99,7 +100,10 @@ public final class Conversation {
         return client.chained(request, all, options.tools == null && standing);
     }
 
-    /** A new conversation from here, with a name for people. Its hooks are none and its tools stand without functions: give them to each chain, or to another. */
+    /**
+     * A new conversation from here, with a name for people. Its hooks are none and its tools stand without functions: give them to each
+     * chain, or to another.
+     */
     public Conversation fork(String name) {
         return client.fork(new ThreadTurn(threadId), new Options().thread(new NewThread().name(name)));
     }

@@ -64,7 +64,7 @@ final class Coordinator {
                     lost = broken.error;
                 }
                 boolean again = lost.canRetry() || (lost.reason().isEmpty() && BROKEN.contains(lost.code()));
-                if (!again || ephemeral) {
+                if (!again || ephemeral || client.isClosed()) {
                     throw answers.orFailure(lost);
                 }
                 if (System.nanoTime() - opened > LONGEST_PAUSE.toNanos()) {

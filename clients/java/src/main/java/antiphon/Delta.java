@@ -7,8 +7,8 @@ import java.util.Optional;
 /**
  * More of an answer on its way.
  *
- * @param kind {@code text}, {@code reasoning}, {@code tool_call} or {@code refusal}; or {@code attempt} where the answer begins anew, since what was told of
- *     it before was of a call that failed or whose answer missed its form
+ * @param kind {@code text}, {@code reasoning}, {@code tool_call} or {@code refusal}; or {@code attempt} where the answer begins anew, since
+ *     what was told of it before was of a call that failed or whose answer missed its form
  * @param text more of that; of a tool call, more of its arguments
  */
 public record Delta(String kind, String text) {

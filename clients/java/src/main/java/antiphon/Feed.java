@@ -51,7 +51,9 @@ final class Feed<Q, A> implements AutoCloseable {
         return made;
     }
 
-    /** Talks both ways. What is heard is kept until somebody reads it, so that a callback may take days while the connection stays alive. */
+    /**
+     * Talks both ways. What is heard is kept until somebody reads it, so that a callback may take days while the connection stays alive.
+     */
     static <Q, A> Feed<Q, A> talk(Channel channel, MethodDescriptor<Q, A> method, Predicate<A> wanted) {
         return new Feed<>(channel, method, CallOptions.DEFAULT, false, wanted);
     }

@@ -16,9 +16,9 @@ abstract class Forks extends Prompts {
     }
 
     /**
-     * A new thread from an exchange or a point of a thread, with its first turn: of a request, or of the results of the calls that are pending there. Nothing is
-     * copied, and the source stays as it is. The thread uses the profile and model of its source unless {@code thread} says otherwise. Hooks and functions do
-     * not go along.
+     * A new thread from an exchange or a point of a thread, with its first turn: of a request, or of the results of the calls that are
+     * pending there. Nothing is copied, and the source stays as it is. The thread uses the profile and model of its source unless {@code
+     * thread} says otherwise. Hooks and functions do not go along.
      *
      * <p>It takes {@code timeout}, {@code requestId} and {@code thread}, a {@link NewThread}.
      */
@@ -44,8 +44,8 @@ abstract class Forks extends Prompts {
     }
 
     /**
-     * Several threads from one point, one for each input, whose first turns are executed at once. One that fails has its error, and takes no other with it.
-     * {@code threads} may say of the first ones what they are.
+     * Several threads from one point, one for each input, whose first turns are executed at once. One that fails has its error, and takes
+     * no other with it. {@code threads} may say of the first ones what they are.
      *
      * <p>It takes {@code timeout} and {@code requestId}.
      */
@@ -72,8 +72,9 @@ abstract class Forks extends Prompts {
     }
 
     /**
-     * A conversation on a new thread, a {@link NewThread}, or on one that is there, a {@link ThreadPoint}. Every turn offers its {@code tools} which says
-     * nothing else, and {@code chain} runs them, with the hooks around them. On a new thread they stand for whoever else goes on with it.
+     * A conversation on a new thread, a {@link NewThread}, or on one that is there, a {@link ThreadPoint}. Every turn offers its {@code
+     * tools} which says nothing else, and {@code chain} runs them, with the hooks around them. On a new thread they stand for whoever else
+     * goes on with it.
      *
      * <p>It takes {@code tools}, {@code beforeCall}, {@code afterCall} and {@code chainLimit}.
      */

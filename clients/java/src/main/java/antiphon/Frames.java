@@ -36,7 +36,9 @@ final class Frames {
         return CoordinateRequest.newBuilder().setNextAction(said).build();
     }
 
-    /** An action other than {@link Suspend}, as it goes out; {@code offered} writes its request with the tools that the coordination offers. */
+    /**
+     * An action other than {@link Suspend}, as it goes out; {@code offered} writes its request with the tools that the coordination offers.
+     */
     static NextAction nextAction(String decisionId, Action action, Function<Request, ExecutionRequest> offered) {
         NextAction.Builder raw = NextAction.newBuilder().setDecisionId(decisionId);
         if (action instanceof Continue turn) {

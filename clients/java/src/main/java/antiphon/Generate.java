@@ -4,8 +4,8 @@ package antiphon;
 @FunctionalInterface
 public interface Generate {
     /**
-     * Calls it. With an {@link AntiphonException}, the server decides by its code whether it is asked again; anything else that is thrown fails the turn and
-     * comes out as itself, and of its text nothing goes to the server.
+     * Calls it. With an {@link AntiphonException}, the server decides by its code whether it is asked again; anything else that is thrown
+     * fails the turn and comes out as itself, and of its text nothing goes to the server.
      */
     Generated call(Generation generation);
 }

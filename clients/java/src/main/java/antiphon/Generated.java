@@ -64,8 +64,8 @@ public final class Generated implements Answer {
     }
 
     /**
-     * A call that failed, as it goes out. An {@link AntiphonException} says its own code, UNAVAILABLE for instance where another try may help; of everything
-     * else only the class is told, since its text may have what must not be on record.
+     * A call that failed, as it goes out. An {@link AntiphonException} says its own code, UNAVAILABLE for instance where another try may
+     * help; of everything else only the class is told, since its text may have what must not be on record.
      */
     static antiphon.gen.Generated failed(String generationId, Throwable thrown) {
         GenerationFailure.Builder failure = GenerationFailure.newBuilder()

@@ -48,8 +48,8 @@ public final class Json {
     }
 
     /**
-     * Writes JSON: maps, records, lists, arrays, optionals, enums by their names, numbers, text, times as ISO 8601 has them. Equal values give equal text.
-     * Throws an {@link IllegalArgumentException} for what JSON has no word for.
+     * Writes JSON: maps, records, lists, arrays, optionals, enums by their names, numbers, text, times as ISO 8601 has them. Equal values
+     * give equal text. Throws an {@link IllegalArgumentException} for what JSON has no word for.
      */
     public static String write(Object value) {
         StringBuilder made = new StringBuilder();

@@ -23,21 +23,21 @@ abstract class Loops extends Turns {
     /**
      * Runs up to {@code additionalTurns} turns of one branch; {@code nextAction} decides each.
      *
-     * <p>It starts from an exchange or its id, from the head of a thread, which then moves, or with a {@link Request} that is executed first, on {@code thread}
-     * if one is given. {@code nextAction} sees that starting exchange, then each new result, the last one included. What it throws ends the coordination as
-     * failed and is thrown here, the same object.
+     * <p>It starts from an exchange or its id, from the head of a thread, which then moves, or with a {@link Request} that is executed
+     * first, on {@code thread} if one is given. {@code nextAction} sees that starting exchange, then each new result, the last one
+     * included. What it throws ends the coordination as failed and is thrown here, the same object.
      *
-     * <p>Tools of one answer are called at once, and one that fails, is not there or is refused by what {@code beforeCall} throws gives an error result. What
-     * {@code afterCall} or {@code onDelta} throws cancels the coordination and is thrown here. A tool that throws {@link Pause} leaves it for later, and that is
-     * thrown here with the id to go on with.
+     * <p>Tools of one answer are called at once, and one that fails, is not there or is refused by what {@code beforeCall} throws gives an
+     * error result. What {@code afterCall} or {@code onDelta} throws cancels the coordination and is thrown here. A tool that throws {@link
+     * Pause} leaves it for later, and that is thrown here with the id to go on with.
      *
-     * <p>A stream that breaks is attached again, and no callback is made twice for one decision. Interrupting the thread ends the coordination at the server.
-     * Throws an {@link AntiphonException} when an execution fails, when it was cancelled, or when an answer was refused, in which case the decision stays
-     * pending.
+     * <p>A stream that breaks is attached again, and no callback is made twice for one decision. Interrupting the thread ends the
+     * coordination at the server. Throws an {@link AntiphonException} when an execution fails, when it was cancelled, or when an answer was
+     * refused, in which case the decision stays pending.
      *
-     * <p>It takes {@code thread}, {@code tools}, {@code chainLimit}, {@code decisionTimeout}, {@code deadline}, {@code onDisconnect}, {@code coordinationId},
-     * {@code labels}, {@code ephemeral} and what all loops take: {@code beforeCall}, {@code afterCall}, {@code onDelta}, {@code generate} and {@code
-     * onToolDrift}.
+     * <p>It takes {@code thread}, {@code tools}, {@code chainLimit}, {@code decisionTimeout}, {@code deadline}, {@code onDisconnect},
+     * {@code coordinationId}, {@code labels}, {@code ephemeral} and what all loops take: {@code beforeCall}, {@code afterCall}, {@code
+     * onDelta}, {@code generate} and {@code onToolDrift}.
      */
     public <X extends Exception> Outcome coordinate(Start start, int additionalTurns, NextAction<X> nextAction, Options options)
             throws X {
@@ -87,13 +87,15 @@ abstract class Loops extends Turns {
     }
 
     /**
-     * Executes a request and the tools that the model calls, until it calls none or there were {@code chainLimit} rounds of them, 16 unless it says otherwise;
-     * then the answer has {@code toolCalls} that nothing answers. Without tools it offers none, unless its request has some.
+     * Executes a request and the tools that the model calls, until it calls none or there were {@code chainLimit} rounds of them, 16 unless
+     * it says otherwise; then the answer has {@code toolCalls} that nothing answers. Without tools it offers none, unless its request has
+     * some.
      *
-     * <p>It is a first turn, on {@code thread} if one is given, or one {@code after} an exchange or a thread's head. A tool that throws {@link Pause} leaves it
-     * for {@link #resume(String, List, Options)}.
+     * <p>It is a first turn, on {@code thread} if one is given, or one {@code after} an exchange or a thread's head. A tool that throws
+     * {@link Pause} leaves it for {@link #resume(String, List, Options)}.
      *
-     * <p>It takes {@code after}, {@code thread}, {@code chainLimit}, {@code coordinationId}, {@code labels}, {@code ephemeral} and what all loops take.
+     * <p>It takes {@code after}, {@code thread}, {@code chainLimit}, {@code coordinationId}, {@code labels}, {@code ephemeral} and what all
+     * loops take.
      */
     public Exchange chain(Request request, List<Tool> tools, Options options) {
         options.only("chain", Options.LOOP, "after", "thread", "chainLimit", "coordinationId", "labels", "ephemeral");
@@ -115,8 +117,8 @@ abstract class Loops extends Turns {
     }
 
     /**
-     * Gives the answer that a coordination waits for, from anywhere and without a stream: results of tool calls, a next action, or what a model said. With the
-     * {@code pendingId} that the caller saw, the same answer may be given again, and another one is refused.
+     * Gives the answer that a coordination waits for, from anywhere and without a stream: results of tool calls, a next action, or what a
+     * model said. With the {@code pendingId} that the caller saw, the same answer may be given again, and another one is refused.
      *
      * <p>It takes {@code timeout} and {@code pendingId}.
      */

@@ -83,8 +83,8 @@ public final class Options implements Cloneable {
     }
 
     /**
-     * Where a first turn is executed: {@code capture}, {@code stream}, {@code chain} and {@code coordinate}. With {@code record} the thread that goes through
-     * the transcript; with {@code fork} the one to make, a {@link NewThread}.
+     * Where a first turn is executed: {@code capture}, {@code stream}, {@code chain} and {@code coordinate}. With {@code record} the thread
+     * that goes through the transcript; with {@code fork} the one to make, a {@link NewThread}.
      */
     public Options thread(Place thread) {
         return with("thread", made -> made.thread = thread);
@@ -100,13 +100,19 @@ public final class Options implements Cloneable {
         return with("allowSideEffects", made -> made.allowSideEffects = true);
     }
 
-    /** Functions that the model may call in every turn whose request names none of its own: {@code coordinate}, {@code attach} and conversations. */
+    /**
+     * Functions that the model may call in every turn whose request names none of its own: {@code coordinate}, {@code attach} and
+     * conversations.
+     */
     public Options tools(List<Tool> tools) {
         List<Tool> kept = List.copyOf(tools);
         return with("tools", made -> made.tools = kept);
     }
 
-    /** Functions that the model may call in every turn whose request names none of its own: {@code coordinate}, {@code attach} and conversations. */
+    /**
+     * Functions that the model may call in every turn whose request names none of its own: {@code coordinate}, {@code attach} and
+     * conversations.
+     */
     public Options tools(Tool... tools) {
         return tools(List.of(tools));
     }

@@ -3,7 +3,10 @@ package antiphon;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** Parameters of a call to a model; what is absent is left to the profile, then to the provider. Each method gives another one that says more. */
+/**
+ * Parameters of a call to a model; what is absent is left to the profile, then to the provider. Each method gives another one that says
+ * more.
+ */
 public final class Parameters {
     private final antiphon.gen.Parameters raw;
 

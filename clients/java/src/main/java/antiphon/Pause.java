@@ -3,9 +3,9 @@ package antiphon;
 import java.util.List;
 
 /**
- * Thrown by a tool, or a {@link BeforeCall}, whose answer comes later, from a person for instance: the coordination is left for that, and the loop throws one
- * that says where to go on, once the other calls have their results. Give the answer with {@link Client#answer(String, Answer)}, or by the tool itself
- * after {@link Client#resume(String, List)} or an attach.
+ * Thrown by a tool, or a {@link BeforeCall}, whose answer comes later, from a person for instance: the coordination is left for that, and
+ * the loop throws one that says where to go on, once the other calls have their results. Give the answer with {@link Client#answer(String,
+ * Answer)}, or by the tool itself after {@link Client#resume(String, List)} or an attach.
  */
 public final class Pause extends RuntimeException {
     private static final long serialVersionUID = 1;

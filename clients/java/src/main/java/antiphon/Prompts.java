@@ -18,8 +18,9 @@ abstract class Prompts extends Loops {
     }
 
     /**
-     * Executes a request, once: tools that the model calls are left to the caller, see {@link Client#chain(Request, List, Options)}. Nothing is kept at the
-     * server but the run's state and usage, unless {@code capture} asks for it; the answer can be replied to all the same.
+     * Executes a request, once: tools that the model calls are left to the caller, see {@link Client#chain(Request, List, Options)}.
+     * Nothing is kept at the server but the run's state and usage, unless {@code capture} asks for it; the answer can be replied to all the
+     * same.
      *
      * <p>It takes {@code timeout}, {@code onDelta} and {@code capture}.
      */
@@ -33,11 +34,11 @@ abstract class Prompts extends Loops {
     }
 
     /**
-     * Goes on with the conversation that an exchange belongs to, by one turn, with the exchange's own profile and model unless the request names another. No
-     * head moves.
+     * Goes on with the conversation that an exchange belongs to, by one turn, with the exchange's own profile and model unless the request
+     * names another. No head moves.
      *
-     * <p>A reply is kept where the exchange is. To one that is not, it is not kept either, and what was said is remembered here; {@code capture} has both kept,
-     * and whatever else of the conversation was not, each once.
+     * <p>A reply is kept where the exchange is. To one that is not, it is not kept either, and what was said is remembered here; {@code
+     * capture} has both kept, and whatever else of the conversation was not, each once.
      *
      * <p>It takes {@code timeout}, {@code onDelta} and {@code capture}.
      */
@@ -131,8 +132,8 @@ abstract class Prompts extends Loops {
     }
 
     /**
-     * Lets a request that names no tools have those that stand where no record tells. What is stored of an exchange may be that of another with the same words
-     * and other tools, so they are not left to it.
+     * Lets a request that names no tools have those that stand where no record tells. What is stored of an exchange may be that of another
+     * with the same words and other tools, so they are not left to it.
      */
     private static ExecutionRequest offering(ExecutionRequest raw, Exchange exchange) {
         if (exchange.standing() == null) {

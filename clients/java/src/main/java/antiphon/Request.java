@@ -86,6 +86,26 @@ public final class Request implements Input, Start, Cloneable {
         return contract(Shape.of(form));
     }
 
+    /** How often at most the model is asked again where its answer misses the contract, 0 for never; as configured when absent. */
+    public Request repair(int attempts) {
+        return with(made -> made.getRepairBuilder().setAttempts(attempts));
+    }
+
+    /** Sends so many turns before this one; what is stored is the whole history in any case. */
+    public Request historyOfTurns(int turns) {
+        return with(made -> made.getHistoryViewBuilder().getLastTurnsBuilder().setTurns(turns));
+    }
+
+    /** Sends the history from an exchange on, with which a turn must begin; what is stored is the whole history in any case. */
+    public Request historyFrom(String exchangeId) {
+        return with(made -> made.getHistoryViewBuilder().getFromExchangeBuilder().setExchangeId(exchangeId));
+    }
+
+    /** Sends as many turns as fit, counted by the server's own estimate; what is stored is the whole history in any case. */
+    public Request historyOfTokens(long tokens) {
+        return with(made -> made.getHistoryViewBuilder().getTokenBudgetBuilder().setTokens(tokens));
+    }
+
     /** Tools that are offered in this turn: absent offers what stands, an empty list none. */
     public Request tools(List<Tool> tools) {
         List<Tool> kept = List.copyOf(tools);

@@ -13,12 +13,12 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * An answer on its way: iterate for its pieces, ask {@link #result} for the whole, {@link #cancel} to end its run, {@link #close} to let go of it. One thread
- * reads it; any may cancel. Nothing is asked before it is read.
+ * An answer on its way: iterate for its pieces, ask {@link #result} for the whole, {@link #cancel} to end its run, {@link #close} to let go
+ * of it. One thread reads it; any may cancel. Nothing is asked before it is read.
  *
- * <p>The text pieces joined are the text of the result, whatever became of the connection meanwhile, those since the last {@code attempt} where the model was
- * asked again: the call is repeated under its run id, which gives what is there or joins what is at work. Only a run that ended after its first piece came is
- * not tried again. Whoever leaves the iteration early may go on with it, or ask for the result.
+ * <p>The text pieces joined are the text of the result, whatever became of the connection meanwhile, those since the last {@code attempt}
+ * where the model was asked again: the call is repeated under its run id, which gives what is there or joins what is at work. Only a run
+ * that ended after its first piece came is not tried again. Whoever leaves the iteration early may go on with it, or ask for the result.
  *
  * @param <R> what it becomes, an {@link Exchange} or a {@link Probe}
  */

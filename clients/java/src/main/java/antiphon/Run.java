@@ -15,7 +15,9 @@ public record Run(antiphon.gen.Run raw) {
         return raw.getRunId();
     }
 
-    /** {@code queued}, {@code running}, {@code pending_tools}, {@code completed}, {@code failed}, {@code cancelled} or {@code interrupted}. */
+    /**
+     * {@code queued}, {@code running}, {@code pending_tools}, {@code completed}, {@code failed}, {@code cancelled} or {@code interrupted}.
+     */
     public String state() {
         return Words.word(RunState.getDescriptor(), raw.getStateValue());
     }

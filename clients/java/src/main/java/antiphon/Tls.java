@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * How a connection is secured: with the system's authorities, unless {@code authorities} names a file of others. With a certificate and its key the client
- * shows who it is. All files are in PEM.
+ * How a connection is secured: with the system's authorities, unless {@code authorities} names a file of others. With a certificate and its
+ * key the client shows who it is. All files are in PEM.
  *
  * @param authorities who vouches for the server
  * @param certificate the client's own

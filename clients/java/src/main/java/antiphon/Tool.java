@@ -6,7 +6,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/** A function that a model may call. What it returns is the result: text as it is, everything else as JSON; what it throws is one for the model, too. */
+/**
+ * A function that a model may call. What it returns is the result: text as it is, everything else as JSON; what it throws is one for the
+ * model, too.
+ */
 public final class Tool {
     private final String name;
     private final String description;
@@ -40,8 +43,9 @@ public final class Tool {
     }
 
     /**
-     * A tool whose arguments are the components of a record, which is also its schema: {@link Description} says what each is for, and one that is an {@code
-     * Optional} may be left out. Arguments that do not fit are told to the model. Throws an {@link IllegalArgumentException} for a type that has no JSON Schema.
+     * A tool whose arguments are the components of a record, which is also its schema: {@link Description} says what each is for, and one
+     * that is an {@code Optional} may be left out. Arguments that do not fit are told to the model. Throws an {@link
+     * IllegalArgumentException} for a type that has no JSON Schema.
      */
     public static <T extends Record> Tool of(String name, String description, Class<T> arguments, Function<? super T> function) {
         Objects.requireNonNull(function);

@@ -45,8 +45,8 @@ final class Tries {
     /**
      * Waits before the next try, or throws the error when there is none.
      *
-     * <p>A run that failed, or that the server cancelled because the connection broke, is on record under its id and would give the same error again, so it
-     * is tried again under that id.
+     * <p>A run that failed, or that the server cancelled because the connection broke, is on record under its id and would give the same
+     * error again, so it is tried again under that id.
      */
     void pause(AntiphonException error) {
         count++;

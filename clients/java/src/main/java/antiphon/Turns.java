@@ -25,8 +25,8 @@ abstract class Turns extends Library {
     }
 
     /**
-     * Executes a request at a root and keeps the exchange, on a thread without exchanges if one is given. Tools that the model asks for are left to the caller;
-     * see {@link Client#chain(Request, List, Options)}.
+     * Executes a request at a root and keeps the exchange, on a thread without exchanges if one is given. Tools that the model asks for are
+     * left to the caller; see {@link Client#chain(Request, List, Options)}.
      *
      * <p>It takes {@code timeout}, {@code onDelta} and {@code thread}.
      */
@@ -40,8 +40,8 @@ abstract class Turns extends Library {
     }
 
     /**
-     * A new turn: from an exchange, where no head moves, or from a thread, whose head moves. In place of a request it takes the results of all calls that are
-     * pending there, with which the same run goes on. It is called so since Java has another use for the word.
+     * A new turn: from an exchange, where no head moves, or from a thread, whose head moves. In place of a request it takes the results of
+     * all calls that are pending there, with which the same run goes on. It is called so since Java has another use for the word.
      *
      * <p>It takes {@code timeout} and {@code onDelta}.
      */
@@ -70,8 +70,8 @@ abstract class Turns extends Library {
     }
 
     /**
-     * Asks something from a point of history and leaves nothing behind. It is one call to the model: calls of tools come back as its stop reason. Tools with
-     * side effects are refused unless {@code allowSideEffects} says otherwise, and those that need a person always.
+     * Asks something from a point of history and leaves nothing behind. It is one call to the model: calls of tools come back as its stop
+     * reason. Tools with side effects are refused unless {@code allowSideEffects} says otherwise, and those that need a person always.
      *
      * <p>It takes {@code timeout}, {@code onDelta} and {@code allowSideEffects}.
      */
@@ -104,8 +104,9 @@ abstract class Turns extends Library {
     }
 
     /**
-     * Stores what the caller said and heard itself, cut after each assistant message; what is stored already is found again. The messages are a whole
-     * transcript, or what comes {@code after} a point; {@code thread} is one that goes through the transcript and moves to its end, or one to make.
+     * Stores what the caller said and heard itself, cut after each assistant message; what is stored already is found again. The messages
+     * are a whole transcript, or what comes {@code after} a point; {@code thread} is one that goes through the transcript and moves to its
+     * end, or one to make.
      *
      * <p>It takes {@code timeout}, {@code after}, {@code thread}, {@code facts}, {@code labels} and {@code requestId}.
      */
@@ -140,7 +141,10 @@ abstract class Turns extends Library {
         return new Recorded(call(ExchangeServiceGrpc.getRecordMethod(), raw.build(), options.timeout));
     }
 
-    /** An exchange that was not captured, once it is on record with all that was said before it, each turn by itself. What is there already is found again. */
+    /**
+     * An exchange that was not captured, once it is on record with all that was said before it, each turn by itself. What is there already
+     * is found again.
+     */
     ExchangeId settled(Exchange exchange) {
         UncapturedPrefix prefix = exchange.prefix();
         int last = prefix.getRenderedMessagesCount();

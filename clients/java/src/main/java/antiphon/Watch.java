@@ -7,8 +7,9 @@ import java.util.Iterator;
 import java.util.NoSuchElementException;
 
 /**
- * Follows a run until it is over, over connections that break: its states, each once, and what is told of its answer on the way. It only looks: leaving cancels
- * nothing. After a break the text comes again, as {@code text_so_far}. One thread reads it, once; close it when it is left before its end.
+ * Follows a run until it is over, over connections that break: its states, each once, and what is told of its answer on the way. It only
+ * looks: leaving cancels nothing. After a break the text comes again, as {@code text_so_far}. One thread reads it, once; close it when it
+ * is left before its end.
  */
 public final class Watch implements Iterable<RunEvent>, AutoCloseable {
     private final Calls calls;

@@ -12,7 +12,10 @@ final class Words {
 
     private Words() {}
 
-    /** A value as its word, such as {@code stop}. One that a newer server has and this package does not know is {@code unknown_} with its number. */
+    /**
+     * A value as its word, such as {@code stop}. One that a newer server has and this package does not know is {@code unknown_} with its
+     * number.
+     */
     static String word(EnumDescriptor kind, int number) {
         EnumValueDescriptor known = kind.findValueByNumber(number);
         return known == null ? UNKNOWN + number : known.getName().substring(prefix(kind).length()).toLowerCase(Locale.ROOT);

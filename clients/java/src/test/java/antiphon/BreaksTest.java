@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import antiphon.Fixture.Script;
 import antiphon.testing.Server;
@@ -147,6 +148,19 @@ class BreaksTest {
                 return new Stop();
             }));
         }
+    }
+
+    /** There is nothing to attach over, for however long that may be tried. */
+    @Test
+    void aClientThatIsClosedAttachesNoMore() {
+        Client own = Client.connect(server.address());
+        long began = System.nanoTime();
+        Exchange start = own.capture("zero");
+        Fixture.refused(Code.UNAVAILABLE, "", () -> own.coordinate(start, 1, decision -> {
+            own.close();
+            return new Continue("one");
+        }));
+        assertTrue(System.nanoTime() - began < Duration.ofSeconds(30).toNanos());
     }
 
     @Test

@@ -49,7 +49,12 @@ final class Fixture {
             [[backends.script.rules]]
             when = "patience"
             text = "patience"
-            delay_ms = 500
+            delay_ms = 1500
+
+            [[backends.script.rules]]
+            when = "for hours"
+            text = "nobody waits for this"
+            delay_ms = 3600000
 
             [[backends.script.rules]]
             when = "forecast"

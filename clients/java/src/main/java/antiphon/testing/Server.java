@@ -16,8 +16,8 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * A server of its own, from the real program: starts it and tells its address. Close clients before it, since an open connection holds up its end. It knows
- * nothing of the client.
+ * A server of its own, from the real program: starts it and tells its address. Close clients before it, since an open connection holds up
+ * its end. It knows nothing of the client.
  */
 public final class Server implements AutoCloseable {
     private static final String LISTENING = "listening on ";
