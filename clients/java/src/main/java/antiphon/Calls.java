@@ -85,6 +85,9 @@ abstract class Calls implements AutoCloseable {
      * Where the calls of tools run, and what is asked for in the background. It grows as it must, since nothing in it waits for more of it.
      */
     ExecutorService workers() {
+        if (isClosed()) {
+            throw Failures.of(Code.UNAVAILABLE, "the client is closed");
+        }
         return workers;
     }
 

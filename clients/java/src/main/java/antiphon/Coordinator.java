@@ -93,11 +93,11 @@ final class Coordinator {
                 troubleSince = null;
             }
             Optional<Outcome> outcome = hear(frame);
-            if (Thread.interrupted()) {
-                throw new InterruptedException(CALLER_GONE);
-            }
             if (outcome.isPresent()) {
                 return outcome.get();
+            }
+            if (Thread.interrupted()) {
+                throw new InterruptedException(CALLER_GONE);
             }
         }
     }

@@ -83,7 +83,9 @@ abstract class Loops extends Turns {
         if (coordinationId.isEmpty()) {
             throw new IllegalArgumentException("give the id of the coordination to attach to");
         }
-        return follow(coordinationId, null, new Memories(coordinationId), options, nextAction, false);
+        try (Memories memories = new Memories(coordinationId)) {
+            return memories.follow(new Answers(this, options, nextAction, false, coordinationId, memories.memory), null);
+        }
     }
 
     /**
@@ -194,7 +196,9 @@ abstract class Loops extends Turns {
         if (options.timeout != null) {
             raw.setDeadline(timestamp(Instant.now().plus(options.timeout)));
         }
-        follow("", raw.build(), new Memories(""), options, take, false);
+        try (Memories memories = new Memories("")) {
+            memories.follow(new Answers(this, options, take, false, "", memories.memory), raw.build());
+        }
         return take.result("").raw();
     }
 
@@ -202,26 +206,27 @@ abstract class Loops extends Turns {
         if (options.thread != null && !(start instanceof Request)) {
             throw new IllegalArgumentException("`thread` is for a start with a request");
         }
-        Memories memories = new Memories(raw.getCoordinationId());
-        Answers answers = new Answers(this, options, next, standing, raw.getCoordinationId(), memories.memory);
+        String id = raw.getCoordinationId();
+        try (Memories memories = new Memories(id)) {
+            Answers answers = new Answers(this, options, next, standing, id, memories.memory);
+            from(raw, start, options.thread, answers);
+            return memories.follow(answers, raw.build());
+        }
+    }
+
+    private static void from(CoordinationStart.Builder raw, Start start, Place place, Answers answers) {
         if (start instanceof ThreadPoint thread) {
             raw.setThread(thread.toRaw());
         } else if (start instanceof Request request) {
             InitialRequest.Builder initial = raw.getInitialRequestBuilder().setRequest(answers.offered(request));
-            if (options.thread instanceof ThreadPoint existing) {
+            if (place instanceof ThreadPoint existing) {
                 initial.setExistingThread(existing.toRaw());
-            } else if (options.thread instanceof NewThread made) {
+            } else if (place instanceof NewThread made) {
                 initial.setNewThread(made.toRaw());
             }
         } else {
             raw.setExchange(point((OnRecord) start));
         }
-        return memories.follow(answers, raw.build());
-    }
-
-    private Outcome follow(
-            String id, CoordinationStart start, Memories memories, Options options, NextAction<?> next, boolean standing) {
-        return memories.follow(new Answers(this, options, next, standing, id, memories.memory), start);
     }
 
     private static CoordinationStart.Builder begun(Options options, int additionalTurns) {
@@ -239,7 +244,7 @@ abstract class Loops extends Turns {
     }
 
     /** What this process remembers of one coordination, for as long as there is something. */
-    private final class Memories {
+    private final class Memories implements AutoCloseable {
         private final String id;
         private final Memory memory;
 
@@ -252,11 +257,12 @@ abstract class Loops extends Turns {
             if (start != null) {
                 answers.begin(start);
             }
-            try {
-                return new Coordinator(Loops.this, id, memory, answers).run(start);
-            } finally {
-                memories.computeIfPresent(id, (any, known) -> known == memory && known.isEmpty() ? null : known);
-            }
+            return new Coordinator(Loops.this, id, memory, answers).run(start);
+        }
+
+        @Override
+        public void close() {
+            memories.computeIfPresent(id, (any, known) -> known == memory && known.isEmpty() ? null : known);
         }
     }
 }

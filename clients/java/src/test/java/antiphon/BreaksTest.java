@@ -161,6 +161,7 @@ class BreaksTest {
             return new Continue("one");
         }));
         assertTrue(System.nanoTime() - began < Duration.ofSeconds(30).toNanos());
+        Fixture.refused(Code.UNAVAILABLE, "", () -> own.async().capture("one"));
     }
 
     @Test
