@@ -1,0 +1,4 @@
+package antiphon;
+
+/** An exchange that is on record: itself, or its id. A place to go on from, to branch from and to start from, where no head moves. */
+public sealed interface OnRecord extends Point, Source, Start permits Exchange, ExchangeId {}

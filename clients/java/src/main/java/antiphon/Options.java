@@ -1,0 +1,209 @@
+package antiphon;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/**
+ * Options of a call. Each method gives another one that says more, and names the calls that take it; another call refuses it with an {@link
+ * IllegalArgumentException} before it does anything.
+ */
+public final class Options implements Cloneable {
+    /** What all calls that execute a turn take. */
+    static final String[] TURN = {"timeout", "onDelta"};
+    /** What all loops take. */
+    static final String[] LOOP = {"beforeCall", "afterCall", "onDelta", "generate", "onToolDrift"};
+
+    Duration timeout;
+    OnDelta onDelta;
+    BeforeCall beforeCall;
+    AfterCall afterCall;
+    Generate generate;
+    ToolDrift onToolDrift;
+    Point after;
+    Place thread;
+    Boolean capture;
+    boolean allowSideEffects;
+    List<Tool> tools;
+    Integer rounds;
+    Duration decisionTimeout;
+    Instant deadline;
+    OnDisconnect onDisconnect;
+    String coordinationId = "";
+    Map<String, String> labels = Map.of();
+    boolean ephemeral;
+    List<Facts> facts = List.of();
+    String requestId = "";
+    String pendingId = "";
+    String expectedHead = "";
+    private Set<String> said = Set.of();
+
+    /** None yet. */
+    public Options() {}
+
+    /** For the call with all of its tries: every call with options but the loops, of which {@code coordinate} has a {@link #deadline}. */
+    public Options timeout(Duration timeout) {
+        return with("timeout", made -> made.timeout = timeout);
+    }
+
+    /** Hears the answer as it comes: every call that executes a turn but {@code fork}. */
+    public Options onDelta(OnDelta onDelta) {
+        return with("onDelta", made -> made.onDelta = onDelta);
+    }
+
+    /** Sees each call of a tool before it is made: the loops and {@code conversation}. */
+    public Options beforeCall(BeforeCall beforeCall) {
+        return with("beforeCall", made -> made.beforeCall = beforeCall);
+    }
+
+    /** Sees each call of a tool with its result: the loops and {@code conversation}. */
+    public Options afterCall(AfterCall afterCall) {
+        return with("afterCall", made -> made.afterCall = afterCall);
+    }
+
+    /** The caller's own model: the loops. */
+    public Options generate(Generate generate) {
+        return with("generate", made -> made.generate = generate);
+    }
+
+    /** What happens when a tool's input schema is another one than before, in every request that does not say its own: the loops. */
+    public Options onToolDrift(ToolDrift what) {
+        return with("onToolDrift", made -> made.onToolDrift = what);
+    }
+
+    /** What it goes on from: {@code stream}, {@code chain} and {@code record}; a first turn, or a whole transcript, when absent. */
+    public Options after(Point point) {
+        return with("after", made -> made.after = point);
+    }
+
+    /**
+     * Where a first turn is executed: {@code capture}, {@code stream}, {@code chain} and {@code coordinate}. With {@code record} the thread
+     * that goes through the transcript; with {@code fork} the one to make, a {@link NewThread}.
+     */
+    public Options thread(Place thread) {
+        return with("thread", made -> made.thread = thread);
+    }
+
+    /** Keeps what is said: {@code prompt} and {@code reply}. */
+    public Options capture(boolean capture) {
+        return with("capture", made -> made.capture = capture);
+    }
+
+    /** Lets a probe offer tools that have side effects: {@code forkOnce}. */
+    public Options allowSideEffects() {
+        return with("allowSideEffects", made -> made.allowSideEffects = true);
+    }
+
+    /**
+     * Functions that the model may call in every turn whose request names none of its own: {@code coordinate}, {@code attach} and
+     * conversations.
+     */
+    public Options tools(List<Tool> tools) {
+        List<Tool> kept = List.copyOf(tools);
+        return with("tools", made -> made.tools = kept);
+    }
+
+    /**
+     * Functions that the model may call in every turn whose request names none of its own: {@code coordinate}, {@code attach} and
+     * conversations.
+     */
+    public Options tools(Tool... tools) {
+        return tools(List.of(tools));
+    }
+
+    /** How many rounds of tools a turn may have: {@code chain}, {@code coordinate} and conversations; 16 for a chain when absent. */
+    public Options chainLimit(int rounds) {
+        return with("chainLimit", made -> made.rounds = rounds);
+    }
+
+    /** For how long a decision may take: {@code coordinate}. */
+    public Options decisionTimeout(Duration timeout) {
+        return with("decisionTimeout", made -> made.decisionTimeout = timeout);
+    }
+
+    /** When the server ends it: {@code coordinate}. */
+    public Options deadline(Instant deadline) {
+        return with("deadline", made -> made.deadline = deadline);
+    }
+
+    /** What happens to a turn when the stream breaks; it is finished when absent: {@code coordinate}. */
+    public Options onDisconnect(OnDisconnect what) {
+        return with("onDisconnect", made -> made.onDisconnect = what);
+    }
+
+    /** Names it, so that it can be attached to; made once when absent: {@code coordinate} and {@code chain}. */
+    public Options coordinationId(String coordinationId) {
+        return with("coordinationId", made -> made.coordinationId = coordinationId);
+    }
+
+    /** Names and texts of your own, to list by: {@code coordinate}, {@code chain} and {@code record}. */
+    public Options labels(Map<String, String> labels) {
+        Map<String, String> kept = Map.copyOf(labels);
+        return with("labels", made -> made.labels = kept);
+    }
+
+    /** Nothing of it is kept: {@code coordinate} and {@code chain}. */
+    public Options ephemeral() {
+        return with("ephemeral", made -> made.ephemeral = true);
+    }
+
+    /** What is known of calls that the caller made: {@code record}. */
+    public Options facts(Facts... facts) {
+        return with("facts", made -> made.facts = List.of(facts));
+    }
+
+    /** Names the change, so that it is made once; ours when absent: {@code fork}, {@code record} and {@code createThread}. */
+    public Options requestId(String requestId) {
+        return with("requestId", made -> made.requestId = requestId);
+    }
+
+    /** What the caller saw pending: {@code answer}. */
+    public Options pendingId(String pendingId) {
+        return with("pendingId", made -> made.pendingId = pendingId);
+    }
+
+    /** An exchange id; a thread that others moved is refused: {@code Conversation.prompt}. */
+    public Options expectedHead(String exchangeId) {
+        return with("expectedHead", made -> made.expectedHead = exchangeId);
+    }
+
+    /** Refuses what a call does not take. */
+    Options only(String call, String[] some, String... more) {
+        Set<String> left = new LinkedHashSet<>(said);
+        left.removeAll(Arrays.asList(some));
+        left.removeAll(Arrays.asList(more));
+        if (!left.isEmpty()) {
+            List<String> taken = new ArrayList<>(Arrays.asList(some));
+            taken.addAll(Arrays.asList(more));
+            throw new IllegalArgumentException(call + " does not take " + String.join(", ", left) + "; it takes "
+                    + (taken.isEmpty() ? "no options" : String.join(", ", taken)));
+        }
+        return this;
+    }
+
+    /** The same with something changed that the caller did not say. */
+    Options with(Consumer<Options> change) {
+        try {
+            Options made = (Options) clone();
+            change.accept(made);
+            return made;
+        } catch (CloneNotSupportedException never) {
+            throw new AssertionError(never);
+        }
+    }
+
+    private Options with(String name, Consumer<Options> change) {
+        Set<String> more = new LinkedHashSet<>(said);
+        more.add(name);
+        return with(made -> {
+            change.accept(made);
+            made.said = more;
+        });
+    }
+}

@@ -1,0 +1,2 @@
+/** A real server for tests of your own. */
+package antiphon.testing;
