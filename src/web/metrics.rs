@@ -3,10 +3,12 @@
 use axum::http::{HeaderName, StatusCode, header};
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::app::App;
+use crate::engine::BackendView;
 use crate::store::Health;
 
 /// What the form is called on the wire.
@@ -33,6 +35,16 @@ pub(super) fn answer(app: &App) -> (StatusCode, [(HeaderName, &'static str); 1],
     gauge("store_writable", "Whether the store takes writes", None, i64::from(is_writable));
     gauge("store_disk", "What the store takes on disk", Some(Unit::Bytes), whole(stats.disk_bytes));
     gauge("draining", "Whether the server is shutting down", None, i64::from(app.is_draining()));
+    let backend = |name: &str, help: &str, registry: &mut Registry, of: fn(&BackendView) -> u32| {
+        let family: Family<[(&str, String); 1], Gauge> = Family::default();
+        for view in app.engine().setup().backends() {
+            family.get_or_create(&[("backend", view.id.clone())]).set(i64::from(of(&view)));
+        }
+        registry.register(name, help, family);
+    };
+    backend("backend_at_work", "Calls at work at a backend", &mut registry, |view| view.in_use);
+    backend("backend_queued", "Calls that wait for a backend", &mut registry, |view| view.queued);
+    backend("backend_capacity", "Calls that a backend takes at once", &mut registry, |view| view.limits.capacity);
     let writes: Counter = Counter::default();
     writes.inc_by(stats.commits);
     registry.register("store_writes", "Writes acknowledged since the store was opened", writes);

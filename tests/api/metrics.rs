@@ -65,7 +65,40 @@ async fn what_happened_is_counted_without_content() {
     has(&answer, &format!("gen_ai_client_operation_duration_seconds_count{{{labels}}} 3"));
     let failed = "error_type=\"PROVIDER_REFUSED_REQUEST\"";
     has(&answer, &format!("gen_ai_client_operation_duration_seconds_count{{{labels},{failed}}} 2"));
+    has(&answer, "antiphon_backend_at_work{backend=\"script\"} 0");
+    has(&answer, "antiphon_backend_capacity{backend=\"script\"} 16");
     has(&answer, "antiphon_store_writable 1");
     has(&answer, "antiphon_runs_at_work 0");
     assert!(!answer.contains("canary"), "{answer}");
+}
+
+/// What alerts and dashboards ask for is there: a name that was changed would silence them.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_deployments_watch_is_counted() {
+    let server = Running::start(scripted("")).await;
+    let first = ask::capture_on_new("t", ask::text("x"));
+    let first = server.exchanges().capture(first).await.unwrap().into_inner().exchange.unwrap();
+    let offering = |title: &str| {
+        let schema = format!(r#"{{"type":"object","title":"{title}"}}"#);
+        let tool = pb::Tool { input_schema_json: schema, ..ask::tool("w") };
+        pb::ExecutionRequest { tools: Some(pb::ToolList { tools: vec![tool] }), ..ask::text("x") }
+    };
+    let second = ask::after(&first.exchange_id, offering("a"));
+    let second = server.exchanges().r#continue(second).await.unwrap().into_inner().exchange.unwrap();
+    server.exchanges().r#continue(ask::after(&second.exchange_id, offering("b"))).await.unwrap();
+    let answer = get(server.address(), "/metrics").await;
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy");
+    let mut seen = 0;
+    for file in ["prometheus-alerts.yaml", "grafana-dashboard.json"] {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        let words = text.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_');
+        let is_metric = |word: &&str| {
+            word.starts_with("antiphon_") || word.starts_with("gen_ai_client_") && !word.starts_with("gen_ai_request")
+        };
+        for name in words.filter(is_metric) {
+            assert!(answer.contains(&format!("\n{name}")), "{file} asks for {name}, which is not in {answer}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 20);
 }

@@ -7,14 +7,11 @@ use super::quirks::{Quirks, Reasoning, StructuredOutput};
 use crate::domain::message::{Message, Role};
 use crate::domain::settings::{Contract, Parameters, ToolChoice};
 use crate::domain::tool::Tool;
-use crate::engine::backend::wire::{Body, Recipient, Writer, number, reader, unsupported};
+use crate::engine::backend::wire::{Body, Recipient, Writer, number, offer, reader, unsupported};
 use crate::engine::backend::{Call, Failure, Outbound};
 
 /// Fields that always come from the call.
 const OURS: [&str; 5] = ["model", "max_tokens", "messages", "system", "stream"];
-
-/// What takes a tool that has no schema, or of which only the name is known.
-const ANY_OBJECT: &str = r#"{"type":"object","properties":{}}"#;
 
 /// The call in this dialect.
 pub(super) fn encode(quirks: &Quirks, to: Recipient<'_>, call: &Call) -> Result<Outbound, Failure> {
@@ -86,11 +83,10 @@ impl<'a> Encoder<'a> {
             StructuredOutput::OutputFormat => (None, schema),
             StructuredOutput::OutputConfig | StructuredOutput::None => (schema, None),
         };
-        let mut mended = false;
-        let mut format = |out: &mut Writer, schema: &str| {
+        let format = |out: &mut Writer, schema: &str| {
             out.object(|out| {
                 out.key("type").text("json_schema");
-                mended |= out.key("schema").json(schema);
+                out.key("schema").json(schema);
             });
         };
         if named.is_some() || within.is_some() {
@@ -105,9 +101,6 @@ impl<'a> Encoder<'a> {
         }
         if let Some(schema) = beside {
             format(self.body.key("output_format"), schema);
-        }
-        if mended {
-            self.body.adapted.add("replaced_invalid_unicode");
         }
         Ok(())
     }
@@ -162,15 +155,9 @@ impl<'a> Encoder<'a> {
     }
 
     fn tools(&mut self, call: &Call) -> Result<(), Failure> {
-        if call.tools.is_empty() {
-            if matches!(call.tool_choice, ToolChoice::Required | ToolChoice::Named(_)) {
-                return Err(unsupported("tool_choice", "a tool must be called and none is offered"));
-            }
+        if !offer::sends_tools(&call.tools, &call.tool_choice, self.quirks.tools)? {
             self.tools_of_history(&call.messages);
             return Ok(());
-        }
-        if !self.quirks.tools {
-            return Err(unsupported("tools", "this backend does not offer tools to its model"));
         }
         self.body.key("tools").open(b'[');
         for tool in &call.tools {
@@ -204,24 +191,13 @@ impl<'a> Encoder<'a> {
     }
 
     fn tool(&mut self, tool: &Tool) -> Result<(), Failure> {
-        let schema = tool.input_schema_json.trim();
-        if !schema.is_empty() && !reader::is_json(schema) {
-            let message = format!("the input schema of the tool `{}` is not JSON", tool.name);
-            return Err(unsupported("tools.input_schema_json", message));
-        }
+        let schema = offer::input_schema(tool)?.unwrap_or(offer::ANY_OBJECT);
         let Body { out, adapted, .. } = &mut self.body;
         let name = tool_name(&tool.name, adapted);
-        let mut mended = false;
         out.object(|out| {
-            out.key("name").text(&name);
-            if !tool.description.is_empty() {
-                out.key("description").text(&tool.description);
-            }
-            mended = out.key("input_schema").json(if schema.is_empty() { ANY_OBJECT } else { schema });
+            offer::name_and_description(&name, tool, out);
+            out.key("input_schema").json(schema);
         });
-        if mended {
-            adapted.add("replaced_invalid_unicode");
-        }
         Ok(())
     }
 
@@ -243,7 +219,7 @@ impl<'a> Encoder<'a> {
             for name in &names {
                 out.object(|out| {
                     out.key("name").text(name);
-                    out.key("input_schema").json(ANY_OBJECT);
+                    out.key("input_schema").json(offer::ANY_OBJECT);
                 });
             }
         });

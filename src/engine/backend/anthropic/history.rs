@@ -144,7 +144,7 @@ impl<'a> History<'a> {
         adapted: &mut Adaptations,
     ) -> Result<(), Failure> {
         if let Kind::Unknown(_, json) = &part.kind {
-            self.verbatim(json, out, adapted);
+            out.json(json);
             return Ok(());
         }
         open_block(self.quirks, part, index, out, adapted)?;
@@ -288,7 +288,7 @@ impl<'a> History<'a> {
                 out.key("content").open(b'[');
                 for part in parts {
                     if let Kind::Unknown(_, json) = &part.kind {
-                        self.verbatim(json, out, adapted);
+                        out.json(json);
                         continue;
                     }
                     open_block(self.quirks, part, index, out, adapted)?;
@@ -311,12 +311,6 @@ impl<'a> History<'a> {
             Some(data) if self.to.takes(data) => put_back(data, out, adapted),
             Some(_) => adapted.add("foreign_data_dropped"),
             None => {}
-        }
-    }
-
-    fn verbatim(&self, json: &str, out: &mut Writer, adapted: &mut Adaptations) {
-        if out.json(json) {
-            adapted.add("replaced_invalid_unicode");
         }
     }
 

@@ -8,7 +8,7 @@ use crate::domain::message::Role;
 use crate::domain::settings::{Contract, Parameters, ToolChoice};
 use crate::domain::tool::Tool;
 use crate::engine::backend::wire::{
-    Body, Recipient, Writer, extra_fields, in_order_of_calls, number, quoted, reader, unsupported,
+    Body, Recipient, Writer, extra_fields, in_order_of_calls, number, offer, quoted, reader, unsupported,
 };
 use crate::engine::backend::{Call, Failure, Outbound};
 
@@ -164,25 +164,15 @@ impl Encoder<'_> {
                 let message = format!("`extra_json` must not set `{CONFIG}.{key}`: the call does");
                 return Err(unsupported(format!("extra_json.{CONFIG}.{key}"), message));
             }
-            if out.key(key).json(value.raw()) {
-                self.body.adapted.add("replaced_invalid_unicode");
-            }
+            out.key(key).json(value.raw());
         }
         out.close(b'}');
         Ok(())
     }
 
     fn tools(&mut self, call: &Call) -> Result<(), Failure> {
-        if call.tools.is_empty() {
-            return match call.tool_choice {
-                ToolChoice::Auto | ToolChoice::None => Ok(()),
-                ToolChoice::Required | ToolChoice::Named(_) => {
-                    Err(unsupported("tool_choice", "a tool must be called and none is offered"))
-                }
-            };
-        }
-        if !self.quirks.tools {
-            return Err(unsupported("tools", "this backend does not offer tools to its model"));
+        if !offer::sends_tools(&call.tools, &call.tool_choice, self.quirks.tools)? {
+            return Ok(());
         }
         if call.parameters.parallel_tool_calls == Some(false) {
             let message = "this dialect cannot tell a model to call one tool at a time";
@@ -210,11 +200,8 @@ impl Encoder<'_> {
             self.tool(tool, &mut declared)?;
         }
         declared.close(b']');
-        let declared = String::from_utf8_lossy(&declared.into_bytes()).into_owned();
         self.body.key("tools").array(|out| {
-            out.object(|out| {
-                out.key("functionDeclarations").json(&declared);
-            });
+            out.object(|out| out.key("functionDeclarations").value_of(declared));
         });
         Ok(())
     }
@@ -222,10 +209,7 @@ impl Encoder<'_> {
     fn tool(&mut self, tool: &Tool, out: &mut Writer) -> Result<(), Failure> {
         let schema = tool.input_schema_json.trim();
         out.open(b'{');
-        out.key("name").text(&tool.name);
-        if !tool.description.is_empty() {
-            out.key("description").text(&tool.description);
-        }
+        offer::name_and_description(&tool.name, tool, out);
         // A tool without parameters has no schema here.
         if !schema.is_empty() {
             let what = format!("the input schema of the tool `{}`", tool.name);

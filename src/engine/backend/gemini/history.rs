@@ -141,7 +141,7 @@ impl<'a> History<'a> {
             adapted.add("cache_markers_dropped");
         }
         if let Kind::Unknown(_, json) = &part.kind {
-            verbatim(json, out, adapted);
+            out.json(json);
             return Ok(());
         }
         out.open(b'{');
@@ -289,8 +289,8 @@ impl<'a> History<'a> {
             out.key("response");
             let is_object = reader::is_object(&text);
             match (is_object, result.is_error) {
-                (true, false) => verbatim(&text, out, adapted),
-                (true, true) => out.object(|out| verbatim(&text, out.key("error"), adapted)),
+                (true, false) => out.json(&text),
+                (true, true) => out.object(|out| out.key("error").json(&text)),
                 (false, is_error) => {
                     // The API takes objects alone, and names these two fields for what is none.
                     adapted.add("tool_result_wrapped");
@@ -341,10 +341,4 @@ fn begin(role: &str, out: &mut Writer) {
 fn end(out: &mut Writer) {
     out.close(b']');
     out.close(b'}');
-}
-
-fn verbatim(json: &str, out: &mut Writer, adapted: &mut Adaptations) {
-    if out.json(json) {
-        adapted.add("replaced_invalid_unicode");
-    }
 }

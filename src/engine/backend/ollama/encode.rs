@@ -6,7 +6,7 @@ use super::options;
 use super::quirks::{Quirks, StructuredOutput};
 use crate::domain::settings::{Contract, ToolChoice};
 use crate::domain::tool::Tool;
-use crate::engine::backend::wire::{Body, Config, Recipient, in_order_of_calls, reader, unsupported};
+use crate::engine::backend::wire::{Body, Config, Recipient, in_order_of_calls, offer, unsupported};
 use crate::engine::backend::{Call, Failure, Outbound};
 
 /// Fields that always come from the call.
@@ -55,49 +55,31 @@ pub(super) fn encode(config: &Config<Quirks>, to: Recipient<'_>, call: &Call) ->
 }
 
 fn tools(quirks: &Quirks, tools: &[Tool], choice: &ToolChoice, body: &mut Body<'_>) -> Result<(), Failure> {
+    if tools.is_empty() {
+        return offer::sends_tools(tools, choice, quirks.tools).map(drop);
+    }
     match choice {
-        ToolChoice::Required | ToolChoice::Named(_) if tools.is_empty() => {
-            return Err(unsupported("tool_choice", "a tool must be called and none is offered"));
-        }
         ToolChoice::Required | ToolChoice::Named(_) => {
             return Err(unsupported("tool_choice", "this dialect cannot be told that a tool must be called"));
         }
-        ToolChoice::None if !tools.is_empty() => {
+        ToolChoice::None => {
             // What the model does not see it cannot call.
             body.adapted.add("tools_not_sent");
             return Ok(());
         }
-        ToolChoice::Auto | ToolChoice::None => {}
+        ToolChoice::Auto => {}
     }
-    if tools.is_empty() {
-        return Ok(());
-    }
-    if !quirks.tools {
-        return Err(unsupported("tools", "this backend does not offer tools to its model"));
-    }
+    offer::sends_tools(tools, choice, quirks.tools)?;
     body.key("tools").open(b'[');
     for tool in tools {
-        let schema = tool.input_schema_json.trim();
-        if !schema.is_empty() && !reader::is_json(schema) {
-            let message = format!("the input schema of the tool `{}` is not JSON", tool.name);
-            return Err(unsupported("tools.input_schema_json", message));
-        }
-        let mut mended = false;
+        let schema = offer::input_schema(tool)?.unwrap_or(offer::ANY_OBJECT);
         body.out.object(|out| {
             out.key("type").text("function");
             out.key("function").object(|out| {
-                out.key("name").text(&tool.name);
-                if !tool.description.is_empty() {
-                    out.key("description").text(&tool.description);
-                }
-                // The server cannot do without a schema.
-                let schema = if schema.is_empty() { r#"{"type":"object","properties":{}}"# } else { schema };
-                mended = out.key("parameters").json(schema);
+                offer::name_and_description(&tool.name, tool, out);
+                out.key("parameters").json(schema);
             });
         });
-        if mended {
-            body.adapted.add("replaced_invalid_unicode");
-        }
     }
     body.out.close(b']');
     Ok(())
@@ -113,12 +95,7 @@ fn format(quirks: &Quirks, contract: &Contract, body: &mut Body<'_>) -> Result<(
             body.key("format").text("json");
         }
         (Contract::JsonSchema { schema_json, .. }, StructuredOutput::JsonSchema) => {
-            if !reader::is_json(schema_json) {
-                return Err(unsupported("contract.schema_json", "the schema of the contract is not JSON"));
-            }
-            if body.key("format").json(schema_json) {
-                body.adapted.add("replaced_invalid_unicode");
-            }
+            body.key("format").json(offer::contract_schema(schema_json)?);
         }
     }
     Ok(())

@@ -45,18 +45,15 @@ pub(super) fn write(
             let message = format!("`extra_json` must not set `options.{key}`: the call does");
             return Err(unsupported(format!("extra_json.options.{key}"), message));
         }
-        if out.key(key).json(value) {
-            body.adapted.add("replaced_invalid_unicode");
-        }
+        out.key(key).json(value);
     }
     set.extend(added.iter().map(|(key, _)| key.as_str()));
     for (key, value) in configured.iter().filter(|(key, _)| !set.contains(&key.as_str())) {
         out.key(key).json(&value.to_string());
     }
     out.close(b'}');
-    let options = out.into_bytes();
-    if options.len() > "{}".len() {
-        body.out.key(FIELD).json(&String::from_utf8_lossy(&options));
+    if out.len() > "{}".len() {
+        body.out.key(FIELD).value_of(out);
     }
     Ok(())
 }

@@ -6,14 +6,11 @@ use super::history::History;
 use super::quirks::{MaxTokensField, Quirks, StructuredOutput};
 use crate::domain::settings::{Contract, Parameters, ToolChoice};
 use crate::domain::tool::Tool;
-use crate::engine::backend::wire::{Body, Recipient, Writer, number, reader, unsupported};
+use crate::engine::backend::wire::{Body, Recipient, Writer, number, offer};
 use crate::engine::backend::{Call, Failure, Outbound};
 
 /// Fields that always come from the call. Several answers at once (`n`) have no place in an exchange.
 const OURS: [&str; 5] = ["model", "messages", "stream", "stream_options", "n"];
-
-/// Longest name of a schema, and its characters, in the API's own words `a-z, A-Z, 0-9, or contain underscores and dashes`.
-const MAX_SCHEMA_NAME: usize = 64;
 
 /// The call in this dialect.
 pub(super) fn encode(config: &Config, to: Recipient<'_>, call: &Call) -> Result<Outbound, Failure> {
@@ -25,7 +22,7 @@ pub(super) fn encode(config: &Config, to: Recipient<'_>, call: &Call) -> Result<
     encoder.body.out.key("model").text(&call.model);
     encoder.streaming(stream);
     encoder.parameters(&call.parameters, !call.tools.is_empty())?;
-    encoder.session(call.session_id.as_deref());
+    encoder.body.session(call.session_id.as_deref(), config.quirks.session_field.as_deref());
     encoder.tools(&call.tools, &call.tool_choice)?;
     encoder.contract(&call.contract)?;
     encoder.body.extra(call.parameters.extra_json.as_deref())?;
@@ -81,40 +78,13 @@ impl<'a> Encoder<'a> {
         if let Some(effort) = &parameters.reasoning_effort {
             self.key("reasoning_effort").text(effort);
         }
-        match parameters.parallel_tool_calls {
-            Some(parallel) if has_tools && quirks.parallel_tool_calls => self.key("parallel_tool_calls").bool(parallel),
-            Some(false) if has_tools => {
-                return Err(unsupported(
-                    "parallel_tool_calls",
-                    "this backend cannot be told to call one tool at a time",
-                ));
-            }
-            // Without tools the API refuses the field, and it says nothing.
-            Some(_) | None => {}
-        }
-        Ok(())
-    }
-
-    fn session(&mut self, session_id: Option<&str>) {
-        match (session_id, self.quirks.session_field.as_deref()) {
-            (Some(session_id), Some(field)) => self.key(field).text(session_id),
-            (Some(_), None) => self.body.adapted.add("session_id_dropped"),
-            (None, _) => {}
-        }
+        self.body.parallel_tool_calls(parameters.parallel_tool_calls, has_tools, quirks.parallel_tool_calls)
     }
 
     fn tools(&mut self, tools: &[Tool], choice: &ToolChoice) -> Result<(), Failure> {
         let quirks = self.quirks;
-        if tools.is_empty() {
-            return match choice {
-                ToolChoice::Auto | ToolChoice::None => Ok(()),
-                ToolChoice::Required | ToolChoice::Named(_) => {
-                    Err(unsupported("tool_choice", "a tool must be called and none is offered"))
-                }
-            };
-        }
-        if !quirks.tools {
-            return Err(unsupported("tools", "this backend does not offer tools to its model"));
+        if !offer::sends_tools(tools, choice, quirks.tools)? {
+            return Ok(());
         }
         self.key("tools").open(b'[');
         for tool in tools {
@@ -134,27 +104,14 @@ impl<'a> Encoder<'a> {
     }
 
     fn tool(&mut self, tool: &Tool) -> Result<(), Failure> {
-        let schema = tool.input_schema_json.trim();
-        if !schema.is_empty() && !reader::is_json(schema) {
-            let message = format!("the input schema of the tool `{}` is not JSON", tool.name);
-            return Err(unsupported("tools.input_schema_json", message));
-        }
-        let mut mended = false;
+        let schema = offer::input_schema(tool)?.unwrap_or(offer::ANY_OBJECT);
         self.body.out.object(|out| {
             out.key("type").text("function");
             out.key("function").object(|out| {
-                out.key("name").text(&tool.name);
-                if !tool.description.is_empty() {
-                    out.key("description").text(&tool.description);
-                }
-                // Some servers cannot do without a schema.
-                let schema = if schema.is_empty() { r#"{"type":"object","properties":{}}"# } else { schema };
-                mended = out.key("parameters").json(schema);
+                offer::name_and_description(&tool.name, tool, out);
+                out.key("parameters").json(schema);
             });
         });
-        if mended {
-            self.body.adapted.add("replaced_invalid_unicode");
-        }
         Ok(())
     }
 
@@ -177,31 +134,19 @@ impl<'a> Encoder<'a> {
             }
             (Contract::JsonSchema { name, schema_json }, StructuredOutput::JsonSchema) => (name, schema_json),
         };
-        if !reader::is_json(schema) {
-            return Err(unsupported("contract.schema_json", "the schema of the contract is not JSON"));
-        }
-        let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
-        let mut sent: String = name.chars().map(allowed).take(MAX_SCHEMA_NAME).collect();
-        if sent.is_empty() {
-            sent.push_str("answer");
-        } else if sent != *name {
-            self.body.adapted.add("contract_name_changed");
-        }
+        let schema = offer::contract_schema(schema)?;
+        let sent = offer::schema_name(name, &mut self.body.adapted);
         let strict = quirks.strict_schema;
-        let mut mended = false;
         self.key("response_format").object(|out| {
             out.key("type").text("json_schema");
             out.key("json_schema").object(|out| {
                 out.key("name").text(&sent);
-                mended = out.key("schema").json(schema);
+                out.key("schema").json(schema);
                 if let Some(strict) = strict {
                     out.key("strict").bool(strict);
                 }
             });
         });
-        if mended {
-            self.body.adapted.add("replaced_invalid_unicode");
-        }
         Ok(())
     }
 }

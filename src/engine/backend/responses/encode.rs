@@ -6,7 +6,7 @@ use super::quirks::{EncryptedReasoning, Quirks, StructuredOutput};
 use crate::domain::message::{Kind, Message, Role};
 use crate::domain::settings::{Contract, Parameters, ToolChoice};
 use crate::domain::tool::Tool;
-use crate::engine::backend::wire::{Body, Config, Recipient, number, reader, unsupported};
+use crate::engine::backend::wire::{Body, Config, Recipient, number, offer, unsupported};
 use crate::engine::backend::{Call, Failure, Outbound};
 
 /// Fields that always come from the call. What a provider keeps of earlier calls has no place beside a history that is sent whole.
@@ -15,9 +15,6 @@ const OURS: [&str; 8] =
 
 /// The form in which reasoning can be sent back to a provider that keeps nothing.
 const ENCRYPTED: &str = "reasoning.encrypted_content";
-
-/// Longest name of a schema, and its characters, in the API's own words `a-z, A-Z, 0-9, or contain underscores and dashes`.
-const MAX_SCHEMA_NAME: usize = 64;
 
 /// The call in this dialect.
 pub(super) fn encode(config: &Config<Quirks>, to: Recipient<'_>, call: &Call) -> Result<Outbound, Failure> {
@@ -34,11 +31,7 @@ pub(super) fn encode(config: &Config<Quirks>, to: Recipient<'_>, call: &Call) ->
     }
     reasoning(quirks, call.parameters.reasoning_effort.as_deref(), &mut body);
     parameters(quirks, &call.parameters, !call.tools.is_empty(), &mut body)?;
-    match (&call.session_id, quirks.session_field.as_deref()) {
-        (Some(session_id), Some(field)) => body.key(field).text(session_id),
-        (Some(_), None) => body.adapted.add("session_id_dropped"),
-        (None, _) => {}
-    }
+    body.session(call.session_id.as_deref(), quirks.session_field.as_deref());
     tools(quirks, &call.tools, &call.tool_choice, &mut body)?;
     contract(quirks, &call.contract, &mut body)?;
     body.extra(call.parameters.extra_json.as_deref())?;
@@ -104,52 +97,22 @@ fn parameters(quirks: &Quirks, parameters: &Parameters, has_tools: bool, body: &
     if parameters.seed.is_some() {
         return Err(has_none("seed"));
     }
-    match parameters.parallel_tool_calls {
-        Some(parallel) if has_tools && quirks.parallel_tool_calls => body.key("parallel_tool_calls").bool(parallel),
-        Some(false) if has_tools => {
-            let message = "this backend cannot be told to call one tool at a time";
-            return Err(unsupported("parallel_tool_calls", message));
-        }
-        // Without tools it says nothing.
-        Some(_) | None => {}
-    }
-    Ok(())
+    body.parallel_tool_calls(parameters.parallel_tool_calls, has_tools, quirks.parallel_tool_calls)
 }
 
 fn tools(quirks: &Quirks, tools: &[Tool], choice: &ToolChoice, body: &mut Body<'_>) -> Result<(), Failure> {
-    if tools.is_empty() {
-        return match choice {
-            ToolChoice::Auto | ToolChoice::None => Ok(()),
-            ToolChoice::Required | ToolChoice::Named(_) => {
-                Err(unsupported("tool_choice", "a tool must be called and none is offered"))
-            }
-        };
-    }
-    if !quirks.tools {
-        return Err(unsupported("tools", "this backend does not offer tools to its model"));
+    if !offer::sends_tools(tools, choice, quirks.tools)? {
+        return Ok(());
     }
     body.key("tools").open(b'[');
     for tool in tools {
-        let schema = tool.input_schema_json.trim();
-        if !schema.is_empty() && !reader::is_json(schema) {
-            let message = format!("the input schema of the tool `{}` is not JSON", tool.name);
-            return Err(unsupported("tools.input_schema_json", message));
-        }
-        let mut mended = false;
+        let schema = offer::input_schema(tool)?.unwrap_or(offer::ANY_OBJECT);
         body.out.object(|out| {
             out.key("type").text("function");
-            out.key("name").text(&tool.name);
-            if !tool.description.is_empty() {
-                out.key("description").text(&tool.description);
-            }
-            // The API cannot do without a schema.
-            let schema = if schema.is_empty() { r#"{"type":"object","properties":{}}"# } else { schema };
-            mended = out.key("parameters").json(schema);
+            offer::name_and_description(&tool.name, tool, out);
+            out.key("parameters").json(schema);
             out.key("strict").bool(quirks.strict_tools);
         });
-        if mended {
-            body.adapted.add("replaced_invalid_unicode");
-        }
     }
     body.out.close(b']');
     match choice {
@@ -178,30 +141,18 @@ fn contract(quirks: &Quirks, contract: &Contract, body: &mut Body<'_>) -> Result
         }
         (Contract::JsonSchema { name, schema_json }, StructuredOutput::JsonSchema) => (name, schema_json),
     };
-    if !reader::is_json(schema) {
-        return Err(unsupported("contract.schema_json", "the schema of the contract is not JSON"));
-    }
-    let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
-    let mut sent: String = name.chars().map(allowed).take(MAX_SCHEMA_NAME).collect();
-    if sent.is_empty() {
-        sent.push_str("answer");
-    } else if sent != *name {
-        body.adapted.add("contract_name_changed");
-    }
-    let mut mended = false;
+    let schema = offer::contract_schema(schema)?;
+    let sent = offer::schema_name(name, &mut body.adapted);
     body.key("text").object(|out| {
         out.key("format").object(|out| {
             out.key("type").text("json_schema");
             out.key("name").text(&sent);
-            mended = out.key("schema").json(schema);
+            out.key("schema").json(schema);
             if let Some(strict) = quirks.strict_schema {
                 out.key("strict").bool(strict);
             }
         });
     });
-    if mended {
-        body.adapted.add("replaced_invalid_unicode");
-    }
     Ok(())
 }
 

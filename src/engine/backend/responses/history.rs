@@ -114,16 +114,16 @@ impl<'a> History<'a> {
                     if part.cache_marker.is_some() {
                         adapted.add("cache_markers_dropped");
                     }
-                    group.add(part, own, ids, out, adapted);
+                    group.add(part, own, ids, out);
                     wrote = true;
                     continue;
                 }
-                _ => group.flush(ids, out, adapted),
+                _ => group.flush(ids, out),
             }
             match &part.kind {
                 Kind::Reasoning(_) => match reasoning {
                     Some(item) => {
-                        said::item(&item, self.quirks.item_ids, out, adapted);
+                        said::item(&item, self.quirks.item_ids, out);
                         wrote = true;
                     }
                     None => {
@@ -137,7 +137,7 @@ impl<'a> History<'a> {
                 }
                 Kind::Unknown(_, json) => match own.and(object(json)) {
                     Some(item) => {
-                        said::item(&item, self.quirks.item_ids, out, adapted);
+                        said::item(&item, self.quirks.item_ids, out);
                         wrote = true;
                     }
                     None => adapted.add("unknown_parts_dropped"),
@@ -149,7 +149,7 @@ impl<'a> History<'a> {
                 Kind::Text(_) | Kind::Refusal(_) => {}
             }
         }
-        group.flush(ids, out, adapted);
+        group.flush(ids, out);
         if !wrote {
             adapted.add("empty_message_dropped");
         }
@@ -195,7 +195,7 @@ impl<'a> History<'a> {
         let verbatim = self.quirks.invalid_arguments == InvalidArguments::Verbatim;
         tools::arguments_text(&call.arguments_json, verbatim, out.key("arguments"), adapted);
         match self.own(part).and_then(|data| object(&data.data_json)) {
-            Some(fields) => said::fields(&fields, ids, out, adapted),
+            Some(fields) => said::fields(&fields, ids, out),
             None if part.provider_data.is_some() => adapted.add("foreign_data_dropped"),
             None => {}
         }

@@ -3,7 +3,7 @@
 
 use super::history::object;
 use crate::domain::message::{Kind, Part, ProviderData};
-use crate::engine::backend::wire::{Adaptations, Object, Value, Writer};
+use crate::engine::backend::wire::{Object, Value, Writer};
 
 /// The fields of a text's item, and those of the text itself, in the data that is kept with it.
 pub(super) const ITEM: &str = "item";
@@ -22,22 +22,16 @@ pub(super) fn is_whole(item: &Object<'_>) -> bool {
 }
 
 /// An item as it was, with its id or without.
-pub(super) fn item(item: &Object<'_>, ids: bool, out: &mut Writer, adapted: &mut Adaptations) {
+pub(super) fn item(item: &Object<'_>, ids: bool, out: &mut Writer) {
     out.open(b'{');
-    fields(item, ids, out, adapted);
+    fields(item, ids, out);
     out.close(b'}');
 }
 
 /// The fields of an object as they were, the id only where ids are sent.
-pub(super) fn fields(object: &Object<'_>, ids: bool, out: &mut Writer, adapted: &mut Adaptations) {
+pub(super) fn fields(object: &Object<'_>, ids: bool, out: &mut Writer) {
     for (key, value) in object.fields().filter(|(key, _)| ids || *key != "id") {
-        put(key, value, out, adapted);
-    }
-}
-
-fn put(key: &str, value: Value<'_>, out: &mut Writer, adapted: &mut Adaptations) {
-    if out.key(key).json(value.raw()) {
-        adapted.add("replaced_invalid_unicode");
+        out.key(key).json(value.raw());
     }
 }
 
@@ -50,25 +44,18 @@ pub(super) struct Group<'a> {
 
 impl<'a> Group<'a> {
     /// Takes the next text; what was there is written before if it belongs to another item.
-    pub(super) fn add(
-        &mut self,
-        part: &'a Part,
-        own: Option<&'a ProviderData>,
-        ids: bool,
-        out: &mut Writer,
-        adapted: &mut Adaptations,
-    ) {
+    pub(super) fn add(&mut self, part: &'a Part, own: Option<&'a ProviderData>, ids: bool, out: &mut Writer) {
         let data = own.and_then(|data| object(&data.data_json));
         let item = data.as_ref().and_then(|data| data.get(ITEM)).map(Value::raw);
         if !self.parts.is_empty() && self.item != item {
-            self.flush(ids, out, adapted);
+            self.flush(ids, out);
         }
         self.item = item;
         self.parts.push((part, data));
     }
 
     /// Writes what is there.
-    pub(super) fn flush(&mut self, ids: bool, out: &mut Writer, adapted: &mut Adaptations) {
+    pub(super) fn flush(&mut self, ids: bool, out: &mut Writer) {
         let (parts, item) = (std::mem::take(&mut self.parts), self.item.take());
         if parts.is_empty() {
             return;
@@ -77,13 +64,13 @@ impl<'a> Group<'a> {
         out.key("type").text("message");
         out.key("role").text("assistant");
         if let Some(item) = item.and_then(object) {
-            fields(&item, ids, out, adapted);
+            fields(&item, ids, out);
         }
         match parts.as_slice() {
             [(Part { kind: Kind::Text(text), .. }, None)] => out.key("content").text(text),
             _ => {
                 out.key("content").open(b'[');
-                parts.iter().for_each(|(part, data)| output(part, data.as_ref(), out, adapted));
+                parts.iter().for_each(|(part, data)| output(part, data.as_ref(), out));
                 out.close(b']');
             }
         }
@@ -91,7 +78,7 @@ impl<'a> Group<'a> {
     }
 }
 
-fn output(part: &Part, data: Option<&Object<'_>>, out: &mut Writer, adapted: &mut Adaptations) {
+fn output(part: &Part, data: Option<&Object<'_>>, out: &mut Writer) {
     out.open(b'{');
     match &part.kind {
         Kind::Refusal(text) => {
@@ -105,7 +92,7 @@ fn output(part: &Part, data: Option<&Object<'_>>, out: &mut Writer, adapted: &mu
         _ => {}
     }
     if let Some(more) = data.and_then(|data| data.object(PART)) {
-        fields(&more, true, out, adapted);
+        fields(&more, true, out);
     }
     out.close(b'}');
 }

@@ -42,9 +42,7 @@ impl<'a> Body<'a> {
                 let message = format!("`extra_json` must not set `{key}`: the call does");
                 return Err(unsupported(format!("extra_json.{key}"), message));
             }
-            if self.out.key(key).json(value.raw()) {
-                self.adapted.add("replaced_invalid_unicode");
-            }
+            self.out.key(key).json(value.raw());
         }
         Ok(())
     }
@@ -52,6 +50,9 @@ impl<'a> Body<'a> {
     /// The whole body.
     pub(crate) fn finish(mut self, stream: bool, model: &str) -> Outbound {
         self.out.close(b'}');
+        if self.out.has_mended() {
+            self.adapted.add("replaced_invalid_unicode");
+        }
         let (body, Adaptations(adaptations)) = (self.out.into_bytes().into(), self.adapted);
         Outbound { body, adaptations, stream, model: model.to_owned() }
     }

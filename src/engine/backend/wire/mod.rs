@@ -9,6 +9,7 @@ mod error;
 mod grown;
 mod http;
 mod lines;
+pub(crate) mod offer;
 mod opaque;
 mod order;
 pub(crate) mod reader;

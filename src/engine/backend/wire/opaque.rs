@@ -86,9 +86,7 @@ pub(crate) fn put_back(data: &ProviderData, out: &mut Writer, adapted: &mut Adap
         return;
     };
     for (key, value) in object.fields() {
-        if out.key(key).json(value.raw()) {
-            adapted.add("replaced_invalid_unicode");
-        }
+        out.key(key).json(value.raw());
     }
 }
 

@@ -77,8 +77,8 @@ pub(crate) fn arguments(arguments: &str, out: &mut Writer, adapted: &mut Adaptat
     if !reader::is_object(arguments) {
         adapted.add("invalid_arguments_wrapped");
         out.object(|out| out.key("invalid_arguments").text(arguments));
-    } else if out.json(arguments) {
-        adapted.add("replaced_invalid_unicode");
+    } else {
+        out.json(arguments);
     }
 }
 

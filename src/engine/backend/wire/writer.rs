@@ -7,11 +7,13 @@ use super::reader;
 pub(crate) struct Writer {
     out: Vec<u8>,
     fresh: bool,
+    /// An escape that stands for no character was replaced.
+    mended: bool,
 }
 
 impl Writer {
     pub(crate) fn new() -> Self {
-        Self { out: Vec::new(), fresh: true }
+        Self { out: Vec::new(), fresh: true, mended: false }
     }
 
     pub(crate) fn into_bytes(self) -> Vec<u8> {
@@ -98,18 +100,26 @@ impl Writer {
     }
 
     /// JSON that was checked before; escapes that stand for no character are replaced, because strict readers refuse a body with one.
-    /// Says whether there were any.
-    pub(crate) fn json(&mut self, json: &str) -> bool {
+    pub(crate) fn json(&mut self, json: &str) {
         match reader::mend(json) {
             Some(mended) => {
+                self.mended = true;
                 self.token(mended.trim());
-                true
             }
-            None => {
-                self.token(json.trim());
-                false
-            }
+            None => self.token(json.trim()),
         }
+    }
+
+    /// Escapes that stand for no character were replaced.
+    pub(crate) fn has_mended(&self) -> bool {
+        self.mended
+    }
+
+    /// What another one wrote, as a value.
+    pub(crate) fn value_of(&mut self, other: Self) {
+        self.separate();
+        self.out.extend_from_slice(&other.out);
+        self.mended |= other.mended;
     }
 
     /// A number, as its own text.
