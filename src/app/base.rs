@@ -3,7 +3,7 @@
 
 use crate::domain::content::Hasher;
 use crate::domain::drift::Seen;
-use crate::domain::exchange::{Exchange, Origin, Responder};
+use crate::domain::exchange::{Exchange, HeadBefore, Origin, Responder};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph::Place;
 use crate::domain::id::{CallId, ExchangeId, Hash, Namespace, RunId, ThreadId};
@@ -14,6 +14,7 @@ use crate::domain::settings::Validation;
 use crate::domain::thread::{Expected, Head, NewThread, OnBusy, Thread, Unanswered};
 use crate::domain::tool::ToolSet;
 use crate::domain::usage::Usage;
+use crate::domain::workspace::{Around, Root};
 use crate::store::ledger::Token;
 
 use super::busy::{Asks, Occupied};
@@ -67,8 +68,8 @@ impl Prefix {
 
 /// The thread that a turn moves.
 pub(super) enum StartThread {
-    /// It is made by the claim.
-    Create(Thread, Head),
+    /// It is made by the claim, with these documents.
+    Create(Thread, Head, Root),
     /// It is there.
     Move(Thread, Head, Token),
 }
@@ -79,13 +80,13 @@ pub(super) type Pending = (Place, Exchange, Option<(Run, Token)>);
 impl StartThread {
     pub(super) fn thread(&self) -> &Thread {
         match self {
-            Self::Create(thread, _) | Self::Move(thread, _, _) => thread,
+            Self::Create(thread, _, _) | Self::Move(thread, _, _) => thread,
         }
     }
 
     pub(super) fn head(&self) -> &Head {
         match self {
-            Self::Create(_, head) | Self::Move(_, head, _) => head,
+            Self::Create(_, head, _) | Self::Move(_, head, _) => head,
         }
     }
 }
@@ -117,7 +118,7 @@ impl App {
             Base::NewThread(new) => {
                 let thread = self.make_thread(namespace, new).await?;
                 let occupied = self.take_new_thread(namespace, &thread.id, asks);
-                Ok(Start { occupied, ..Start::at(None, Some(StartThread::Create(thread, Head::default()))) })
+                Ok(Start { occupied, ..Start::at(None, Some(StartThread::Create(thread, Head::default(), None))) })
             }
             Base::EmptyThread(at) => self.start_empty_thread(namespace, at, asks).await,
             Base::Exchange(id) => {
@@ -250,18 +251,26 @@ impl App {
         let parent = self.parent(namespace, id).await?;
         let new = NewThread { name: source.name.clone(), ..NewThread::default() };
         let thread = self.fork_thread(namespace, &new, Some(&source), &parent.exchange).await?;
-        Ok(self.start_new_branch(namespace, parent, thread, asks))
+        let root = self.settled_root(namespace, &source.id, &head).await?;
+        Ok(self.start_new_branch(namespace, parent, thread, root, asks))
     }
 
     async fn start_fork(&self, namespace: &Namespace, fork: &ForkBase, asks: &mut Asks<'_>) -> Result<Start, Fault> {
         let parent = self.parent(namespace, fork.exchange).await?;
-        Ok(self.start_new_branch(namespace, parent, fork.thread.clone(), asks))
+        Ok(self.start_new_branch(namespace, parent, fork.thread.clone(), fork.root, asks))
     }
 
-    fn start_new_branch(&self, namespace: &Namespace, parent: Parent, thread: Thread, asks: &mut Asks<'_>) -> Start {
+    fn start_new_branch(
+        &self,
+        namespace: &Namespace,
+        parent: Parent,
+        thread: Thread,
+        root: Root,
+        asks: &mut Asks<'_>,
+    ) -> Start {
         let occupied = self.take_new_thread(namespace, &thread.id, asks);
         let head = head_at(&parent.exchange);
-        Start { occupied, ..Start::at(Some(parent), Some(StartThread::Create(thread, head))) }
+        Start { occupied, ..Start::at(Some(parent), Some(StartThread::Create(thread, head, root))) }
     }
 
     async fn start_uncaptured(
@@ -374,6 +383,8 @@ impl App {
             content_hash: given.content_hash,
             labels: given.labels,
             created_at: self.clock.now(),
+            workspace: Around::default(),
+            head_before: HeadBefore::Untold,
             messages: given.messages,
             assistant: given.assistant,
         }

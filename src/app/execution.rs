@@ -13,6 +13,7 @@ use crate::domain::message::Message;
 use crate::domain::run::{AttemptKind, Observation, Run, State, Step};
 use crate::domain::settings::Warning;
 use crate::domain::thread::{Expected, Head};
+use crate::domain::workspace::{Live, Root};
 use crate::engine::backend::Delta;
 use crate::engine::{Events, Executed, Execution, Permit, Plan};
 use crate::store::ledger::{Changes, Lost, Token};
@@ -235,8 +236,9 @@ impl App {
     ) -> Result<Option<Claimed>, Fault> {
         let now = self.clock.now();
         let start = &decided.start;
-        let run = claimed_run(&self.owner, now, flight, turn, decided);
         let mut changes = Changes::new();
+        let root = self.root_at_claim(namespace, start, &mut changes).await?;
+        let run = claimed_run(&self.owner, now, flight, turn, decided, root);
         let token = match &decided.opens {
             Some((_, token)) => changes.replace_run(&run, token),
             None => changes.create_run(&run),
@@ -253,7 +255,10 @@ impl App {
             let sequence = before.sequence.saturating_add(1);
             let head = Head { active_run: Some(run.id.clone()), sequence, updated_at: now, ..before };
             let token = match thread {
-                StartThread::Create(thread, _) => changes.create_thread(thread, &head).1,
+                StartThread::Create(thread, _, root) => {
+                    changes.begin_workspace(&thread.id, &Live { root: *root, sequence: 0, updated_at: now });
+                    changes.create_thread(thread, &head).1
+                }
                 StartThread::Move(thread, _, token) => changes.replace_head(&thread.id, &head, token),
             };
             (thread.thread().clone(), head, token)
@@ -313,7 +318,7 @@ impl App {
                 return Err(self.fail(namespace, turn.companion.as_deref(), claimed, observations, fault).await?);
             }
         };
-        let finished = Finished { turn, start, plan, calling, observations, answer, rendered, prefix };
+        let finished = Finished { turn, start, plan, calling, observations, answer, rendered, prefix, tries: 0 };
         self.complete(namespace, claimed, finished).await
     }
 
@@ -421,6 +426,8 @@ pub(super) struct Finished {
     pub(super) answer: crate::engine::Answer,
     pub(super) rendered: Vec<Message>,
     pub(super) prefix: usize,
+    /// How often it was to be kept and its thread's documents had just changed.
+    pub(super) tries: u32,
 }
 
 /// Passes what comes from the engine on to the watchers, and to what the turn is a part of.
@@ -459,7 +466,14 @@ impl<T: Send + Sync> Events for Teller<'_, T> {
     }
 }
 
-fn claimed_run(owner: &str, now: crate::domain::id::Moment, flight: &Flight, turn: &Turn, decided: &Decided) -> Run {
+fn claimed_run(
+    owner: &str,
+    now: crate::domain::id::Moment,
+    flight: &Flight,
+    turn: &Turn,
+    decided: &Decided,
+    root: Root,
+) -> Run {
     let parent = decided.start.parent.as_ref().map(|parent| parent.exchange.id);
     let thread_id = decided.start.thread.as_ref().map(|thread| thread.thread().id.clone());
     let run = match &decided.opens {
@@ -468,12 +482,13 @@ fn claimed_run(owner: &str, now: crate::domain::id::Moment, flight: &Flight, tur
             let run = run.clone().moved_to(State::Running, now);
             let run = Run { attempt: run.attempt.saturating_add(u32::from(again)), ..run };
             // A new attempt of the first step starts where its thread is now.
-            if decided.calling.is_none() { Run { from: parent, thread_id, ..run } } else { run }
+            if decided.calling.is_none() { Run { from: parent, thread_id, workspace: root, ..run } } else { run }
         }
         None => Run {
             captured: turn.capture,
             from: parent,
             thread_id,
+            workspace: root,
             labels: turn.labels.clone(),
             ..Run::new(flight.run_id.clone(), State::Running, turn.fingerprint, now)
         },

@@ -11,6 +11,7 @@ use crate::domain::graph;
 use crate::domain::id::{ExchangeId, Namespace, RunId, ThreadId};
 use crate::domain::run::{Run, State};
 use crate::domain::thread::{Head, NewThread, Thread};
+use crate::domain::workspace::{Live, Root};
 use crate::store::ledger::Changes;
 
 use super::base::{Parent, empty_thread, head_at};
@@ -60,6 +61,8 @@ pub(super) struct Resolved {
     pub(super) exchange: Exchange,
     pub(super) place: Option<graph::Place>,
     pub(super) source: Option<Thread>,
+    /// The documents that go with it.
+    pub(super) root: Root,
 }
 
 impl App {
@@ -112,6 +115,8 @@ impl App {
             let turn = branch.turn.map(|turn| Turn { assigned: Some(self.new_run_id()), ..turn });
             ids.push(line(&thread.id, turn.as_ref()));
             if turn.is_none() {
+                changes
+                    .begin_workspace(&thread.id, &Live { root: at.root, sequence: 0, updated_at: thread.created_at });
                 changes.create_thread(&thread, &Head { updated_at: thread.created_at, ..head_at(&at.exchange) });
             }
             planned.push((Planned::New(Box::new(thread)), turn));
@@ -171,7 +176,7 @@ impl App {
         let Some(turn) = turn else {
             return Ok(Branched { thread: self.get_thread(caller, &id).await?, outcome: None });
         };
-        let base = Base::Fork(Box::new(ForkBase { exchange: at.exchange.id, thread: thread.clone() }));
+        let base = Base::Fork(Box::new(ForkBase { exchange: at.exchange.id, thread: thread.clone(), root: at.root }));
         let outcome = match self.start_turn(caller.clone(), Turn { base, ..turn }).await {
             Ok(mut watcher) => watcher.outcome().await,
             Err(fault) => Err(fault),
@@ -196,18 +201,20 @@ impl App {
                     Some(id) => self.ledger.thread(namespace, id).await.map_err(store_fault)?.map(|(thread, _)| thread),
                     None => None,
                 };
-                Ok(Resolved { exchange, place, source })
+                let root = exchange.workspace.after;
+                Ok(Resolved { exchange, place, source, root })
             }
             Point::Thread(id, at) => {
                 let (thread, head, _) = self.read_thread(namespace, id).await?;
                 let exchange = self.point_on_thread(namespace, id, &head, at).await?;
                 let place = self.ledger.place(namespace, exchange.id).await.map_err(store_fault)?;
-                Ok(Resolved { exchange, place, source: Some(thread) })
+                let root = self.root_after(namespace, id, &head, &exchange).await?;
+                Ok(Resolved { exchange, place, source: Some(thread), root })
             }
         }
     }
 
-    async fn point_on_thread(
+    pub(super) async fn point_on_thread(
         &self,
         namespace: &Namespace,
         id: &ThreadId,
@@ -241,6 +248,10 @@ impl App {
         head: &Head,
         run_id: &RunId,
     ) -> Result<Exchange, Fault> {
+        // What has run ids comes after what has none, so the head tells for the whole path (S3-34).
+        if let (Some(head), None) = (head.exchange, &head.run_id) {
+            return Err(no_run_ids(thread, head));
+        }
         let Some((run, _)) = self.ledger.run(namespace, run_id).await.map_err(store_fault)? else {
             if self.flights.find(namespace, run_id).is_some() {
                 return Err(unfinished(run_id, State::Queued, None));
@@ -342,6 +353,13 @@ fn unfinished(run_id: &RunId, state: State, exchange: Option<ExchangeId>) -> Fau
         Some(id) => fault.with("exchange_id", id),
         None => fault,
     }
+}
+
+fn no_run_ids(thread: &ThreadId, head: ExchangeId) -> Fault {
+    let message = format!(
+        "the exchanges of thread `{thread}` have no run ids, as they were made elsewhere: name the point by its turn or its exchange, or go on by one turn first"
+    );
+    Fault::new(Reason::NoRunIds, message).with("thread_id", thread).with("head_exchange_id", head)
 }
 
 fn not_captured(run: &Run) -> Fault {

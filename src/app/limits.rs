@@ -20,6 +20,12 @@ pub struct Limits {
     pub max_remembered_bytes: usize,
     /// Bytes of one page of an inspected history.
     pub max_page_bytes: usize,
+    /// Documents of one workspace.
+    pub max_workspace_documents: u64,
+    /// Bytes of the documents of one workspace.
+    pub max_workspace_bytes: u64,
+    /// Bytes of one document.
+    pub max_document_bytes: u64,
     /// Streams of coordinations that are attached at once, over all namespaces.
     pub max_coordination_streams: usize,
     /// Hours after which a coordination that waits and that nothing is attached to is cancelled; 0 for never.
@@ -63,6 +69,9 @@ impl Default for Limits {
             max_remembered_bytes: 32 * 1024 * 1024,
             // Under the 4 MiB that gRPC clients take by default.
             max_page_bytes: 2 * 1024 * 1024,
+            max_workspace_documents: 10_000,
+            max_workspace_bytes: 1024 * 1024 * 1024,
+            max_document_bytes: 64 * 1024 * 1024,
             max_coordination_streams: 20_000,
             // A person who answers comes back from a holiday.
             coordination_expiry_hours: 30 * 24,

@@ -34,12 +34,14 @@ pub mod probe;
 pub mod record;
 pub mod reload;
 pub mod replay;
+pub mod restore;
 pub mod run;
 pub mod thread;
 pub mod tool;
 pub mod turn;
 pub mod verify;
 mod view;
+pub mod workspace;
 
 use flight::Flights;
 pub use limits::Limits;

@@ -11,6 +11,7 @@ use crate::domain::message::Message;
 use crate::domain::pairing;
 use crate::domain::thread::{Expected, Head, NewThread, Thread, Unanswered};
 use crate::domain::transcript::{self, Cut};
+use crate::domain::workspace::{Around, Live, Move, Root};
 use crate::store::ledger::{Changes, Lost, Token};
 
 use super::base::{Parent, empty_thread, head_moved, unanswered};
@@ -148,7 +149,12 @@ impl App {
         let cuts = Cuts { cuts, hashes };
         let head = thread.as_ref().map(|(_, head, _)| head);
         let known = self.known(namespace, start, &cuts, head).await?;
-        let new = self.new_exchanges(namespace, transcript, &cuts, messages, &known).await?;
+        let mut new = self.new_exchanges(namespace, transcript, &cuts, messages, &known).await?;
+        let (live, live_token) = match &thread {
+            Some((thread, _, _)) => self.ledger.workspace(namespace, &thread.id).await.map_err(store_fault)?,
+            None => (Live::default(), None),
+        };
+        new.on_thread(thread.as_ref().map(|(_, head, _)| (head, live.root)), transcript.thread.is_some());
         let recorded = described(&cuts, &known, &new);
         let ignored_facts = ignored(&cuts, known.matched.len(), &transcript.facts);
         let last_id = recorded.last().map(|exchange| exchange.id);
@@ -162,12 +168,19 @@ impl App {
         for seen in &new.seen {
             changes.seen(seen);
         }
+        if let Some((thread, _, _)) = &thread {
+            changes.hold_workspace(&thread.id, live_token.as_ref());
+        }
         if !new.exchanges.is_empty() {
             changes.append(new.exchanges.clone(), known.last.as_ref().and_then(|parent| parent.place));
         }
         let end = new.exchanges.last().or(known.matched.last()).or(known.last.as_ref().map(|parent| &parent.exchange));
         let moved = match end {
-            Some(end) => self.move_thread(namespace, transcript, thread, end, &known, &mut changes).await?,
+            Some(end) => {
+                let is_new = !new.exchanges.is_empty();
+                self.move_thread(namespace, transcript, (thread, live.root), (end, is_new), &known, &mut changes)
+                    .await?
+            }
             None => None,
         };
         if new.exchanges.is_empty() && moved.as_ref().is_none_or(|(_, _, changed)| !changed) {
@@ -216,6 +229,7 @@ impl App {
                 Err(Fault::new(Reason::RequestIdConflict, message).with("request_id", id))
             }
             Lost::ThreadChanged(_)
+            | Lost::WorkspaceChanged(_)
             | Lost::CoordinationExists(_)
             | Lost::CoordinationChanged(_)
             | Lost::PreparedChanged(_) => Ok(None),
@@ -293,8 +307,8 @@ impl App {
         &self,
         namespace: &Namespace,
         transcript: &Transcript,
-        thread: Option<(Thread, Head, Token)>,
-        end: &Exchange,
+        (thread, root): (Option<(Thread, Head, Token)>, Root),
+        (end, is_new): (&Exchange, bool),
         known: &Known,
         changes: &mut Changes,
     ) -> Result<Option<(Thread, Head, bool)>, Fault> {
@@ -311,7 +325,13 @@ impl App {
             (Some(TranscriptThread::New(new)), _) => {
                 let thread = self.make_thread(namespace, new).await?;
                 let head = head(Head::default());
+                let root = end.workspace.after;
+                changes.begin_workspace(&thread.id, &Live { root, sequence: 0, updated_at: now });
                 changes.create_thread(&thread, &head);
+                if !is_new {
+                    let moved = Move { from: None, to: end.id, workspace: Around::still(root), at: now };
+                    changes.add_move(&thread.id, head.sequence, &moved);
+                }
                 Ok(Some((thread, head, true)))
             }
             (Some(TranscriptThread::Existing(at)), Some((thread, before, token))) => {
@@ -322,7 +342,13 @@ impl App {
                 if at.unanswered == Unanswered::Reject {
                     self.check_answers(namespace, &before, known).await?;
                 }
+                let from = before.exchange;
                 let after = head(before);
+                if !is_new {
+                    // No exchange tells of it.
+                    let moved = Move { from, to: end.id, workspace: Around::still(root), at: now };
+                    changes.add_move(&thread.id, after.sequence, &moved);
+                }
                 changes.replace_head(&thread.id, &after, &token);
                 Ok(Some((thread, after, true)))
             }

@@ -8,6 +8,7 @@ use crate::domain::graph::Segment;
 use crate::domain::id::{ExchangeId, Hash, Namespace, RequestId, ThreadId};
 use crate::domain::settings::ThreadDefaults;
 use crate::domain::thread::{Head, NewThread, Thread, etag};
+use crate::domain::workspace::Live;
 use crate::store::ledger::{Changes, Lost, Remembered};
 
 use super::base::{forked_from, head_at};
@@ -111,15 +112,17 @@ impl App {
             return self.get_thread(caller, &ThreadId::new(id)).await;
         }
         self.accept_work()?;
-        let (thread, head) = match at {
+        let (thread, head, root) = match at {
             Some(id) => {
                 let exchange = self.parent(namespace, id).await?.exchange;
-                (self.fork_thread(namespace, new, None, &exchange).await?, head_at(&exchange))
+                let thread = self.fork_thread(namespace, new, None, &exchange).await?;
+                (thread, head_at(&exchange), exchange.workspace.after)
             }
-            None => (self.make_thread(namespace, new).await?, Head::default()),
+            None => (self.make_thread(namespace, new).await?, Head::default(), None),
         };
         let head = Head { updated_at: thread.created_at, ..head };
         let mut changes = Changes::new();
+        changes.begin_workspace(&thread.id, &Live { root, sequence: 0, updated_at: thread.created_at });
         changes.create_thread(&thread, &head);
         self.remember(&mut changes, repeat, "thread", thread.id.as_str());
         self.commit_thread(namespace, &changes).await?;
@@ -249,6 +252,7 @@ impl App {
         let (_, _, head) = self.read_thread(namespace, id).await?;
         let mut changes = Changes::new();
         changes.delete_thread(id, &token, &head);
+        changes.remove_moves(id, self.numbers_of_moves(namespace, id).await?);
         self.remember(&mut changes, repeat, "thread", id.as_str());
         self.commit_thread(namespace, &changes).await
     }
@@ -272,11 +276,11 @@ impl App {
         Ok((thread, token))
     }
 
-    async fn commit_thread(&self, namespace: &Namespace, changes: &Changes) -> Result<(), Fault> {
+    pub(super) async fn commit_thread(&self, namespace: &Namespace, changes: &Changes) -> Result<(), Fault> {
         match self.commit(namespace, changes).await.map_err(store_fault)? {
             Ok(()) => Ok(()),
             Err(Lost::ThreadExists(id)) => Err(exists(&id)),
-            Err(Lost::ThreadChanged(id) | Lost::HeadMoved(id)) => Err(changed(&id, "")),
+            Err(Lost::ThreadChanged(id) | Lost::HeadMoved(id) | Lost::WorkspaceChanged(id)) => Err(changed(&id, "")),
             Err(Lost::RequestExists(id)) => {
                 let message = format!("request id `{id}` is used by another call at this moment: repeat this one");
                 Err(Fault::new(Reason::RequestIdConflict, message).with("request_id", id))

@@ -175,6 +175,8 @@ pub struct ForkBase {
     pub exchange: ExchangeId,
     /// The thread to make, complete.
     pub thread: Thread,
+    /// Its documents.
+    pub root: crate::domain::workspace::Root,
 }
 
 /// What an uncaptured run said.

@@ -4,6 +4,7 @@
 
 use super::id::{CallId, Hash, Namespace};
 use super::message::{Kind, Media, Message, Part, Role};
+use super::workspace::{Content, Document, Node};
 
 /// Hashes content for one namespace; equal content in two namespaces has unrelated hashes.
 pub struct Hasher {
@@ -33,6 +34,29 @@ impl Hasher {
     pub fn part(&self, bytes: &[u8]) -> Hash {
         Hash(*blake3::keyed_hash(&self.key, bytes).as_bytes())
     }
+
+    /// Of a node of a version of documents. Never that of a part, so that no content that a caller writes passes for a node.
+    pub fn node(&self, node: &Node) -> Hash {
+        let key = blake3::derive_key("antiphon workspace node 1", &self.key);
+        let mut out = Canonical { hasher: blake3::Hasher::new_keyed(&key), open: Vec::new() };
+        match node {
+            Node::Leaf(documents) => {
+                out.tag(1);
+                documents.iter().for_each(|document| out.document(document));
+            }
+            Node::Inner { level, children } => {
+                out.tag(2);
+                out.hasher.update(&level.to_be_bytes());
+                for child in children {
+                    out.text(&child.last);
+                    out.bytes(&child.hash.0);
+                    out.hasher.update(&child.documents.to_be_bytes());
+                    out.hasher.update(&child.bytes.to_be_bytes());
+                }
+            }
+        }
+        Hash(*out.hasher.finalize().as_bytes())
+    }
 }
 
 struct Canonical {
@@ -56,6 +80,25 @@ impl Canonical {
 
     fn text(&mut self, text: &str) {
         self.bytes(text.as_bytes());
+    }
+
+    fn document(&mut self, document: &Document) {
+        self.text(&document.name);
+        self.text(&document.media_type);
+        self.hasher.update(&document.size_bytes.to_be_bytes());
+        self.bytes(&document.blake3.0);
+        self.text(&document.metadata_json);
+        self.hasher.update(&document.updated_at.0.to_be_bytes());
+        match &document.content {
+            Content::Pieces(pieces) => {
+                self.count(pieces.len());
+                pieces.iter().for_each(|piece| self.bytes(&piece.0));
+            }
+            Content::List(list) => {
+                self.tag(1);
+                self.bytes(&list.0);
+            }
+        }
     }
 
     fn message(&mut self, message: &Message) {

@@ -8,6 +8,7 @@ use super::message::{Message, Role, ToolCall};
 use super::run::{Observation, StopReason};
 use super::settings::{EffectiveSetting, Validation, Warning};
 use super::usage::Usage;
+use super::workspace::Around;
 
 /// How an exchange came to be here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,25 @@ pub struct Responder {
     pub response_model: String,
     /// The provider's id for the answer.
     pub response_id: String,
+}
+
+/// The head that a thread had before an exchange that was made on it became its head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum HeadBefore {
+    /// It became none, or was stored before this was kept.
+    #[default]
+    Untold,
+    /// None.
+    Empty,
+    /// This one.
+    At(ExchangeId),
+}
+
+impl HeadBefore {
+    /// Of a head.
+    pub fn of(head: Option<ExchangeId>) -> Self {
+        head.map_or(Self::Empty, Self::At)
+    }
 }
 
 /// One completed model call.
@@ -90,6 +110,10 @@ pub struct Exchange {
     pub labels: BTreeMap<String, String>,
     /// When it was stored.
     pub created_at: Moment,
+    /// The documents before its run and when it was complete.
+    pub workspace: Around,
+    /// The head that its thread had before it.
+    pub head_before: HeadBefore,
 }
 
 /// What an audit of tools needs of an exchange: no content.

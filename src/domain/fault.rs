@@ -43,6 +43,8 @@ reasons! {
     RunNotFound = "RUN_NOT_FOUND",
     /// No such thread in this namespace. ResourceInfo names it.
     ThreadNotFound = "THREAD_NOT_FOUND",
+    /// No such document in the version. ResourceInfo names it.
+    DocumentNotFound = "DOCUMENT_NOT_FOUND",
     /// The thread id is taken.
     ThreadExists = "THREAD_EXISTS",
     /// Capturing onto a thread that has exchanges; use Continue.
@@ -69,6 +71,8 @@ reasons! {
     RunNotCompleted = "RUN_NOT_COMPLETED",
     /// The run is not on the thread's path.
     RunNotOnPath = "RUN_NOT_ON_PATH",
+    /// The exchanges at that point have no run id; fork by exchange or by turn.
+    NoRunIds = "NO_RUN_IDS",
     /// The run was not captured, so there is nothing to branch from.
     NotCaptured = "NOT_CAPTURED",
     /// The result of an uncaptured run is no longer kept.

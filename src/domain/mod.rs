@@ -19,3 +19,4 @@ pub mod tool;
 pub mod transcript;
 pub mod usage;
 pub mod view;
+pub mod workspace;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::fault::Fault;
 use super::id::{ExchangeId, Hash, Moment, RunId, ThreadId};
 use super::usage::Usage;
+use super::workspace::Root;
 
 /// Where a run is. QUEUED is in memory only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,6 +191,8 @@ pub struct Run {
     pub updated_at: Moment,
     /// The states that it was in before this one, the first one first.
     pub past: Vec<Past>,
+    /// The documents that it started from.
+    pub workspace: Root,
 }
 
 /// A state that a run was in, with what was so while it was in it. What is not here is as the run has it.
@@ -254,6 +257,7 @@ impl Run {
             created_at: now,
             updated_at: now,
             past: Vec::new(),
+            workspace: None,
         }
     }
 

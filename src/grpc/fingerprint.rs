@@ -8,6 +8,7 @@
 use prost::Message;
 
 use super::pb;
+use crate::app::workspace::Opened;
 use crate::domain::id::Hash;
 
 #[cfg(test)]
@@ -116,6 +117,33 @@ pub fn update_thread(request: &pb::ThreadServiceUpdateRequest) -> Hash {
 /// Of a thread's removal.
 pub fn delete_thread(request: &pb::ThreadServiceDeleteRequest) -> Hash {
     hash("ThreadDelete", &pb::ThreadServiceDeleteRequest { request_id: String::new(), ..request.clone() })
+}
+
+/// Of a restore.
+pub fn restore(request: &pb::RestoreRequest) -> Hash {
+    hash("Restore", &pb::RestoreRequest { request_id: String::new(), ..request.clone() })
+}
+
+/// Of a write of documents.
+pub fn write_documents(request: &pb::WriteDocumentsRequest) -> Hash {
+    hash("WriteDocuments", &pb::WriteDocumentsRequest { request_id: String::new(), ..request.clone() })
+}
+
+/// Of a document that came in pieces, by the hash of its content: how it was cut does not count.
+pub fn stream_write_document(opened: &Opened, content: Hash) -> Hash {
+    let put = pb::PutDocument {
+        name: opened.put.name.clone(),
+        media_type: opened.put.media_type.clone(),
+        data: bytes::Bytes::copy_from_slice(&content.0),
+        metadata_json: opened.put.metadata_json.clone(),
+    };
+    let bare = pb::WriteDocumentsRequest {
+        thread_id: opened.thread_id.to_string(),
+        edits: vec![pb::DocumentEdit { edit: Some(pb::document_edit::Edit::Put(put)) }],
+        etag: opened.etag.clone().unwrap_or_default(),
+        request_id: String::new(),
+    };
+    hash("StreamWriteDocument", &bare)
 }
 
 /// Of a coordination's start. What was agreed counts, its labels among it, since they are what is made; what it is called does not, nor

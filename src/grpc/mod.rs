@@ -31,6 +31,7 @@ mod tool;
 pub mod trace;
 pub mod unimplemented;
 mod watch;
+mod workspace;
 
 pub use admin::Facts;
 
@@ -66,7 +67,6 @@ pub fn routes(
     wire: Wire,
     health: HealthServer<impl Health>,
 ) -> Result<Routes, tonic_reflection::server::Error> {
-    use unimplemented::Refused;
     let reflection = || {
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(pb::DESCRIPTOR)
@@ -98,5 +98,9 @@ pub fn routes(
         ))
         .add_service(service!(wire, graph_service_server::GraphServiceServer, graph::Graphs::new(Arc::clone(app))))
         .add_service(service!(wire, tool_service_server::ToolServiceServer, tool::Tools::new(Arc::clone(app))))
-        .add_service(service!(wire, workspace_service_server::WorkspaceServiceServer, Refused)))
+        .add_service(service!(
+            wire,
+            workspace_service_server::WorkspaceServiceServer,
+            workspace::Workspaces::new(Arc::clone(app))
+        )))
 }

@@ -1,9 +1,12 @@
 //! Positions in lists as bytes, for the tokens of pages. It must not know what is listed.
 
 use crate::app::graph::{DiffPosition, Position, SearchPosition};
+use crate::app::restore::MovesFrom;
 use crate::app::tool::DriftsFrom;
+use crate::app::workspace::After;
 use crate::domain::fault::{Fault, Reason};
-use crate::domain::id::{ExchangeId, RunId};
+use crate::domain::id::{ExchangeId, Hash, RunId};
+use crate::domain::workspace::Root;
 
 /// Reads a position from its beginning.
 struct Reader<'a>(&'a [u8]);
@@ -71,13 +74,60 @@ pub(super) fn diff(bytes: &[u8]) -> Result<DiffPosition, Fault> {
     let index = reader.number()?;
     let left = (reader.number()?, reader.short()?);
     let right = (reader.number()?, reader.short()?);
-    reader.end(DiffPosition { index, left, right })
+    let after_document = match reader.0 {
+        [] => None,
+        [_, name @ ..] => Some(text(Reader(name))?),
+    };
+    Ok(DiffPosition { index, left, right, after_document })
 }
 
 /// The bytes of that.
-pub(super) fn of_diff(at: DiffPosition) -> Vec<u8> {
+pub(super) fn of_diff(at: &DiffPosition) -> Vec<u8> {
     let side = |(depth, skip): (u64, u32)| [&depth.to_be_bytes()[..], &skip.to_be_bytes()].concat();
-    [at.index.to_be_bytes().to_vec(), side(at.left), side(at.right)].concat()
+    let document = at.after_document.as_ref().map(|name| [&[1][..], name.as_bytes()].concat()).unwrap_or_default();
+    [at.index.to_be_bytes().to_vec(), side(at.left), side(at.right), document].concat()
+}
+
+fn root(reader: &mut Reader<'_>) -> Result<Root, Fault> {
+    match reader.fixed::<1>()? {
+        [0] => Ok(None),
+        _ => Ok(Some(Hash(reader.fixed()?))),
+    }
+}
+
+fn text(reader: Reader<'_>) -> Result<String, Fault> {
+    String::from_utf8(reader.0.to_vec()).map_err(|_| damaged())
+}
+
+/// Where a list of documents goes on.
+pub(super) fn documents(bytes: &[u8]) -> Result<After, Fault> {
+    let mut reader = Reader(bytes);
+    Ok(After { root: root(&mut reader)?, name: text(reader)? })
+}
+
+/// Where a comparison of two versions goes on.
+pub(super) fn two_documents(bytes: &[u8]) -> Result<([Root; 2], String), Fault> {
+    let mut reader = Reader(bytes);
+    let roots = [root(&mut reader)?, root(&mut reader)?];
+    Ok((roots, text(reader)?))
+}
+
+/// The bytes of either.
+pub(super) fn of_documents(roots: &[Root], name: &str) -> Vec<u8> {
+    let root = |root: &Root| root.map_or_else(|| vec![0], |hash| [&[1][..], &hash.0].concat());
+    roots.iter().map(root).chain([name.as_bytes().to_vec()]).collect::<Vec<_>>().concat()
+}
+
+/// From where on moves of a head are listed.
+pub(super) fn moves(bytes: &[u8]) -> Result<MovesFrom, Fault> {
+    let mut reader = Reader(bytes);
+    let at = MovesFrom { head: reader.id()?, before: reader.number()? };
+    reader.end(at)
+}
+
+/// The bytes of that.
+pub(super) fn of_moves(at: MovesFrom) -> Vec<u8> {
+    [&at.head.as_bytes()[..], &at.before.to_be_bytes()].concat()
 }
 
 /// Where a walk goes on.
@@ -133,8 +183,19 @@ mod tests {
             assert_eq!(walk(&bytes).unwrap(), at);
             assert!(walk(&bytes[1..]).is_err());
         }
-        let at = DiffPosition { index: 1, left: (2, 3), right: (4, 5) };
-        assert_eq!(diff(&of_diff(at)).unwrap(), at);
+        for after_document in [None, Some(String::new()), Some("notes/a".to_owned())] {
+            let at = DiffPosition { index: 1, left: (2, 3), right: (4, 5), after_document };
+            assert_eq!(diff(&of_diff(&at)).unwrap(), at);
+        }
+        let root = Some(Hash([3; 32]));
+        for roots in [[None, root], [root, None]] {
+            assert_eq!(two_documents(&of_documents(&roots, "a")).unwrap(), (roots, "a".to_owned()));
+            let [root, _] = roots;
+            assert_eq!(documents(&of_documents(&[root], "é")).unwrap(), After { root, name: "é".to_owned() });
+        }
+        assert!(documents(&[1, 2]).is_err() && documents(&[0, 0xff]).is_err());
+        let at = MovesFrom { head: id, before: 7 };
+        assert_eq!(moves(&of_moves(at)).unwrap(), at);
         assert!(diff(&[0; 9]).is_err());
         let all = [
             SearchPosition::Exchanges(id),

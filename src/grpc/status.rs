@@ -88,7 +88,7 @@ pub fn code(fault: &Fault) -> Code {
         LimitExceeded => Code::InvalidArgument,
         NotImplemented => Code::Unimplemented,
         ExchangeNotFound | RunNotFound | ThreadNotFound | CoordinationNotFound | ResourceNotFound
-        | PreparedNotFound => Code::NotFound,
+        | PreparedNotFound | DocumentNotFound => Code::NotFound,
         ThreadExists | RunIdConflict | RequestIdConflict | CoordinationConflict => Code::AlreadyExists,
         HeadMoved | ThreadBusy | EtagMismatch | RunInterrupted | AnswerStale => Code::Aborted,
         RunCancelled => Code::Cancelled,
@@ -97,6 +97,7 @@ pub fn code(fault: &Fault) -> Code {
         | ThreadDiverged
         | RunNotCompleted
         | RunNotOnPath
+        | NoRunIds
         | NotCaptured
         | ResultNotKept
         | RunIdRequired

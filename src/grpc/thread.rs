@@ -8,8 +8,7 @@ use super::call::{Call, read_id};
 use super::convert::thread_service;
 use super::page::Query;
 use super::pb::thread_service_server::ThreadService;
-use super::unimplemented::refuse;
-use super::{ask, fingerprint, outcome, pb};
+use super::{ask, fingerprint, outcome, pb, position};
 use crate::app::App;
 use crate::app::thread::Repeatable;
 use crate::domain::fault::{Fault, Reason};
@@ -39,6 +38,17 @@ impl Threads {
         Ok(pb::ThreadServiceListResponse {
             threads: threads.into_iter().map(outcome::thread).collect(),
             next_page_token: next.map_or_else(String::new, |id| query.token(id.as_str().as_bytes())),
+        })
+    }
+
+    async fn moves(&self, call: &Call, request: pb::ListMovesRequest) -> Result<pb::ListMovesResponse, Fault> {
+        let list = thread_service::moves_from_pb(request)?;
+        let query = Query::new("ThreadService.ListMoves", &call.caller.namespace).with(list.filter.as_str());
+        let from = query.position(&list.page_token)?.map(|bytes| position::moves(&bytes)).transpose()?;
+        let (moves, next) = self.app.list_moves(&call.caller, &list.filter, from, list.page_size).await?;
+        Ok(pb::ListMovesResponse {
+            moves: moves.into_iter().map(thread_service::move_to_pb).collect(),
+            next_page_token: next.map_or_else(String::new, |next| query.token(&position::of_moves(next))),
         })
     }
 
@@ -141,13 +151,24 @@ impl ThreadService for Threads {
     }
 
     async fn restore(&self, request: Request<pb::RestoreRequest>) -> Result<Response<pb::RestoreResponse>, Status> {
-        Err(refuse("ThreadService.Restore", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(async {
+            let request = request.into_inner();
+            let fingerprint = fingerprint::restore(&request);
+            let restore = thread_service::restore_from_pb(request)?;
+            let repeat = Repeatable { request_id: restore.request_id, fingerprint };
+            let (id, to, expected) = (&restore.thread_id, restore.to, restore.expected);
+            let state = self.app.restore_thread(&call.caller, id, to, expected, &repeat).await?;
+            Ok(pb::RestoreResponse { thread: Some(outcome::thread(state)) })
+        })
+        .await
     }
 
     async fn list_moves(
         &self,
         request: Request<pb::ListMovesRequest>,
     ) -> Result<Response<pb::ListMovesResponse>, Status> {
-        Err(refuse("ThreadService.ListMoves", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(self.moves(&call, request.into_inner())).await
     }
 }

@@ -15,6 +15,9 @@
 //!  g exchange thread 0     a thread whose head was put on an exchange that was not made on it
 //!  v                       which of the indexes f and g are complete
 //!  p prepared 0            prepared execution
+//!  w thread 0              the documents of a thread that writes change
+//!  n hash                  node of a version of documents
+//!  m thread 0 number       a move of a head that no exchange tells of; 8 bytes, most significant byte first
 //! ```
 //!
 //! No key is a proper prefix of another: those of one letter have one width, or have a zero that no name has
@@ -68,6 +71,12 @@ pub enum Entry {
     Indexes,
     /// A prepared execution.
     Prepared(PreparedId),
+    /// The documents of a thread that writes change.
+    Workspace(ThreadId),
+    /// A node of a version of documents.
+    Node(Hash),
+    /// A move of a head that no exchange tells of.
+    Move(ThreadId, u64),
 }
 
 /// Which kind of record a key names.
@@ -111,11 +120,17 @@ pub enum Kind {
     Indexes,
     /// Prepared executions.
     Prepared,
+    /// Documents of threads.
+    Workspace,
+    /// Nodes of versions of documents.
+    Node,
+    /// Moves of heads.
+    Move,
 }
 
 impl Kind {
     /// Every kind, in the order of their keys.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 22] = [
         Self::Branch,
         Self::Part,
         Self::Head,
@@ -126,6 +141,8 @@ impl Kind {
         Self::Journal,
         Self::Block,
         Self::Seen,
+        Self::Move,
+        Self::Node,
         Self::Coordination,
         Self::Prepared,
         Self::Request,
@@ -134,6 +151,7 @@ impl Kind {
         Self::Thread,
         Self::Tool,
         Self::Indexes,
+        Self::Workspace,
         Self::Exchange,
     ];
 
@@ -159,6 +177,9 @@ impl Kind {
             Self::Pointer => b'g',
             Self::Indexes => b'v',
             Self::Prepared => b'p',
+            Self::Workspace => b'w',
+            Self::Node => b'n',
+            Self::Move => b'm',
         }
     }
 
@@ -189,6 +210,9 @@ impl Kind {
             Self::Pointer => "index entry of a head",
             Self::Indexes => "list of indexes",
             Self::Prepared => "prepared execution",
+            Self::Workspace => "workspace",
+            Self::Node => "node of a workspace",
+            Self::Move => "move of a head",
         }
     }
 }
@@ -216,6 +240,9 @@ impl Entry {
             Self::Pointer(..) => Kind::Pointer,
             Self::Indexes => Kind::Indexes,
             Self::Prepared(_) => Kind::Prepared,
+            Self::Workspace(_) => Kind::Workspace,
+            Self::Node(_) => Kind::Node,
+            Self::Move(..) => Kind::Move,
         }
     }
 
@@ -228,7 +255,12 @@ impl Entry {
             Self::Content(hash, id) => joined(letter, &hash.0, id.as_bytes()),
             Self::Branch(id) | Self::Block(id) => joined(letter, &id.0, &[]),
             Self::Run(id) => joined(letter, id.as_str().as_bytes(), &[0]),
-            Self::Thread(id) | Self::Head(id) => joined(letter, id.as_str().as_bytes(), &[0]),
+            Self::Thread(id) | Self::Head(id) | Self::Workspace(id) => joined(letter, id.as_str().as_bytes(), &[0]),
+            Self::Move(id, number) => {
+                let mut key = moves_of(id);
+                key.extend_from_slice(&number.to_be_bytes());
+                key
+            }
             Self::Request(id) => joined(letter, id.as_str().as_bytes(), &[0]),
             Self::Coordination(id) => joined(letter, id.as_str().as_bytes(), &[0]),
             Self::Prepared(id) => joined(letter, id.as_str().as_bytes(), &[0]),
@@ -237,7 +269,7 @@ impl Entry {
                 key.extend_from_slice(&first.to_be_bytes());
                 key
             }
-            Self::ToolSet(hash) | Self::Tool(hash) | Self::Seen(hash) | Self::Part(hash) => {
+            Self::ToolSet(hash) | Self::Tool(hash) | Self::Seen(hash) | Self::Part(hash) | Self::Node(hash) => {
                 joined(letter, &hash.0, &[])
             }
             Self::Departure(place, id) => {
@@ -279,6 +311,12 @@ impl Entry {
                 let (id, first) = rest.split_last_chunk::<8>()?;
                 Self::Journal(name(id)?.parse().ok()?, u64::from_be_bytes(*first))
             }
+            Kind::Workspace => Self::Workspace(name(rest)?.parse().ok()?),
+            Kind::Move => {
+                let (id, number) = rest.split_last_chunk::<8>()?;
+                Self::Move(name(id)?.parse().ok()?, u64::from_be_bytes(*number))
+            }
+            Kind::Node => Self::Node(Hash(rest.try_into().ok()?)),
             Kind::ToolSet => Self::ToolSet(Hash(rest.try_into().ok()?)),
             Kind::Tool => Self::Tool(Hash(rest.try_into().ok()?)),
             Kind::Seen => Self::Seen(Hash(rest.try_into().ok()?)),
@@ -311,6 +349,11 @@ fn journal_of(id: &CoordinationId) -> Key {
     joined(Kind::Journal.letter(), id.as_str().as_bytes(), &[0])
 }
 
+/// What the keys of the moves of a thread's head begin with.
+fn moves_of(id: &ThreadId) -> Key {
+    joined(Kind::Move.letter(), id.as_str().as_bytes(), &[0])
+}
+
 /// What the keys of the departures after a place begin with.
 fn departures_of(place: Place) -> Key {
     joined(Kind::Departure.letter(), &place.branch.0, &place.depth.to_be_bytes())
@@ -333,12 +376,15 @@ impl fmt::Display for Entry {
             Self::Content(hash, id) => write!(f, "{word} {hash} {id}"),
             Self::Branch(id) | Self::Block(id) => write!(f, "{word} {}", hex(&id.0)),
             Self::Run(id) => write!(f, "{word} `{id}`"),
-            Self::Thread(id) | Self::Head(id) => write!(f, "{word} `{id}`"),
+            Self::Thread(id) | Self::Head(id) | Self::Workspace(id) => write!(f, "{word} `{id}`"),
+            Self::Move(id, number) => write!(f, "{word} of thread `{id}` at {number}"),
             Self::Request(id) => write!(f, "{word} `{id}`"),
             Self::Coordination(id) => write!(f, "{word} `{id}`"),
             Self::Prepared(id) => write!(f, "{word} `{id}`"),
             Self::Journal(id, first) => write!(f, "{word} of coordination `{id}` from frame {first} on"),
-            Self::ToolSet(hash) | Self::Tool(hash) | Self::Seen(hash) | Self::Part(hash) => write!(f, "{word} {hash}"),
+            Self::ToolSet(hash) | Self::Tool(hash) | Self::Seen(hash) | Self::Part(hash) | Self::Node(hash) => {
+                write!(f, "{word} {hash}")
+            }
             Self::Departure(place, id) => {
                 write!(f, "{word} of {id} after depth {} of branch {}", place.depth, hex(&place.branch.0))
             }
@@ -403,6 +449,12 @@ pub(crate) fn pointers(exchange: ExchangeId, after: Option<&ThreadId>, limit: us
     range
 }
 
+/// Moves of a thread's head, the last first, before one of them.
+pub(crate) fn moves_before(thread: &ThreadId, number: u64, limit: usize) -> Range {
+    let to = Bound::Excluded(Entry::Move(thread.clone(), number).key());
+    Range { to, reverse: true, ..Range::prefix(&moves_of(thread), limit) }
+}
+
 /// Where the keys of prepared executions that end at a moment begin.
 pub(crate) fn prepared_until(moment: Moment) -> Key {
     joined(Kind::Prepared.letter(), PreparedId::beginning(moment).as_bytes(), &[])
@@ -448,6 +500,12 @@ mod tests {
             Entry::Pointer(id, ThreadId::new("t.1")),
             Entry::Indexes,
             Entry::Prepared(PreparedId::new("p")),
+            Entry::Workspace(ThreadId::new("t")),
+            Entry::Workspace(ThreadId::new("t.1")),
+            Entry::Node(hash),
+            Entry::Move(ThreadId::new("t"), 0),
+            Entry::Move(ThreadId::new("t"), u64::MAX),
+            Entry::Move(ThreadId::new("t.1"), 1),
         ]
     }
 

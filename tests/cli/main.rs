@@ -11,6 +11,7 @@
 
 mod branching;
 mod coordinating;
+mod documents;
 mod examples;
 mod line;
 mod preparing;

@@ -67,8 +67,21 @@ fn help_is_no_failure() {
     let said = Said::of(binary(home.path()).arg("--help").output().unwrap());
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
     for verb in [
-        "serve", "check", "capture", "continue", "fork", "probe", "record", "inspect", "log", "threads", "runs",
-        "catalog", "info", "verify",
+        "serve",
+        "check",
+        "capture",
+        "continue",
+        "fork",
+        "probe",
+        "record",
+        "inspect",
+        "log",
+        "threads",
+        "runs",
+        "catalog",
+        "info",
+        "verify",
+        "workspace",
     ] {
         assert!(said.out.contains(&format!("\n  {verb} ")), "{verb} is missing in {}", said.out);
         let help = Said::of(binary(home.path()).args([verb, "--help"]).output().unwrap());

@@ -56,3 +56,18 @@ pub(crate) async fn history(server: &Running, exchange_id: &str) -> Vec<String> 
     assert_eq!(page.next_page_token, "");
     super::ask::texts(&page.messages)
 }
+
+/// How many records of each kind there are, all of which must be right.
+pub(crate) async fn verified(server: &Running) -> std::collections::BTreeMap<String, u64> {
+    use pb::verify_response::Event;
+    let mut told = server.admin().verify(pb::VerifyRequest::default()).await.unwrap().into_inner();
+    loop {
+        match within("the verification to go on", told.message()).await.unwrap().unwrap().event.unwrap() {
+            Event::Progress(_) => {}
+            Event::Finding(finding) => panic!("{finding:?}"),
+            Event::Completed(summary) => {
+                return summary.checked.into_iter().map(|count| (count.kind, count.count)).collect();
+            }
+        }
+    }
+}

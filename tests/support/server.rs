@@ -12,6 +12,7 @@ use antiphon::grpc::pb::graph_service_client::GraphServiceClient;
 use antiphon::grpc::pb::run_service_client::RunServiceClient;
 use antiphon::grpc::pb::thread_service_client::ThreadServiceClient;
 use antiphon::grpc::pb::tool_service_client::ToolServiceClient;
+use antiphon::grpc::pb::workspace_service_client::WorkspaceServiceClient;
 use antiphon::ops::app::{ConfigFile, Error, Place, Server, setup};
 use antiphon::ops::config;
 use antiphon::ops::environment::Environment;
@@ -198,6 +199,10 @@ impl Running {
 
     pub(crate) fn tools(&self) -> ToolServiceClient<Channel> {
         ToolServiceClient::new(self.channel.clone())
+    }
+
+    pub(crate) fn workspaces(&self) -> WorkspaceServiceClient<Channel> {
+        WorkspaceServiceClient::new(self.channel.clone()).max_encoding_message_size(usize::MAX)
     }
 
     pub(crate) fn channel(&self) -> Channel {

@@ -2,18 +2,23 @@
 
 use crate::domain::content::Hasher;
 use crate::domain::drift::Lineage;
-use crate::domain::exchange::{Exchange, Origin};
+use crate::domain::exchange::{Exchange, HeadBefore, Origin};
 use crate::domain::fault::Fault;
 use crate::domain::id::{CallId, Moment, Namespace};
 use crate::domain::pairing;
 use crate::domain::run::{Run, State, StopReason};
 use crate::domain::thread::{Expected, Head};
+use crate::domain::workspace::Around;
 use crate::store::ledger::{Changes, Lost};
 
 use super::super::base::{Parent, head_moved, renamed};
 use super::super::turn::{Detailed, Outcome, StepEnd, ThreadState, Uncaptured};
 use super::super::{App, store_fault};
 use super::{Claimed, Finished, changed_meanwhile};
+
+/// How often the documents of a thread may change while an exchange is being stored before it is stored with those that were read last:
+/// a caller who never stops writing must not keep an answer from being kept.
+const UNHELD_AFTER: u32 = 8;
 
 impl App {
     pub(super) async fn complete(
@@ -31,6 +36,16 @@ impl App {
         let (lineage, seen) = self.lineage(namespace, &finished.start, offered, exchange.id).await?;
         exchange.lineage = lineage;
         let run = completed_run(claimed.run.clone(), &exchange, &finished, now);
+        let mut live = None;
+        if let Some((thread, head, _)) = &claimed.thread {
+            let (now, token) = self.ledger.workspace(namespace, &thread.id).await.map_err(store_fault)?;
+            exchange.workspace.after = now.root;
+            live = token;
+            if run.state == State::Completed {
+                exchange.head_before = HeadBefore::of(head.exchange);
+            }
+        }
+        let exchange = exchange;
         let companion = finished.turn.companion.clone();
         let companion = companion.as_deref();
         let mut changes = Changes::new();
@@ -55,6 +70,9 @@ impl App {
         }
         let head = claimed.thread.as_ref().map(|(_, head, _)| moved_head(head, &exchange, &run, now));
         let mut with_head = changes.clone();
+        if let (Some((thread, _, _)), 0..UNHELD_AFTER) = (&claimed.thread, finished.tries) {
+            with_head.hold_workspace(&thread.id, live.as_ref());
+        }
         if let (Some((thread, _, token)), Some(head)) = (&claimed.thread, &head) {
             with_head.replace_head(&thread.id, head, token);
         }
@@ -77,6 +95,10 @@ impl App {
                     return Err(changed_meanwhile());
                 }
                 return Err(moved);
+            }
+            Err(Lost::WorkspaceChanged(_)) => {
+                finished.tries = finished.tries.saturating_add(1);
+                return Box::pin(self.complete(namespace, claimed, finished)).await;
             }
             Err(_) => {
                 let Some(parent) = self.prefix_stored_meanwhile(namespace, &finished).await? else {
@@ -188,6 +210,15 @@ impl App {
             content_hash,
             labels: run.labels.clone(),
             created_at: now,
+            workspace: Around {
+                before: run.workspace,
+                // Where no thread says otherwise, a step goes on from the one before it.
+                after: match (finished.calling, parent) {
+                    (Some(_), Some(parent)) => parent.workspace.after,
+                    _ => run.workspace,
+                },
+            },
+            head_before: HeadBefore::Untold,
         }
     }
 }

@@ -250,6 +250,7 @@ impl App {
             answer,
             rendered: Vec::new(),
             prefix: 0,
+            tries: 0,
         };
         let exchange = self.exchange_of(&caller.namespace, &run, &finished, now);
         let run = completed_run(run, &exchange, &finished, now);

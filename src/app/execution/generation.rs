@@ -210,7 +210,7 @@ impl App {
         };
         let start = Start::at(parent, None);
         let observations = vec![observation];
-        Ok(Finished { turn, start, plan, calling, observations, answer, rendered: Vec::new(), prefix: 0 })
+        Ok(Finished { turn, start, plan, calling, observations, answer, rendered: Vec::new(), prefix: 0, tries: 0 })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::domain::id::{CallId, ExchangeId, Namespace};
 use crate::domain::message::{Kind as PartKind, Message};
 use crate::domain::settings::EffectiveSetting;
 use crate::domain::tool::Tool;
+use crate::store::ledger::Pair;
 
 /// How many exchanges of a side are read at a time.
 const BATCH: usize = 16;
@@ -22,6 +23,8 @@ pub struct Aspects {
     pub settings: bool,
     /// Tools.
     pub tools: bool,
+    /// Documents.
+    pub documents: bool,
     /// Messages that are the same are left out.
     pub omit_same: bool,
 }
@@ -59,9 +62,9 @@ pub struct Compared {
     pub exchange: ExchangeId,
 }
 
-/// Where a page of messages begins: the place after the common ancestor, and for each side the depth of an exchange and how many of its
-/// messages come before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where a page begins: the place after the common ancestor, and for each side the depth of an exchange and how many of its messages come
+/// before; once all messages were told, the name of the last document that was.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffPosition {
     /// The place.
     pub index: u64,
@@ -69,6 +72,8 @@ pub struct DiffPosition {
     pub left: (u64, u32),
     /// On the right.
     pub right: (u64, u32),
+    /// The last document that was told; empty before the first one.
+    pub after_document: Option<String>,
 }
 
 /// A page of a comparison.
@@ -84,6 +89,8 @@ pub struct DiffPage {
     pub settings: Vec<Difference<EffectiveSetting>>,
     /// Tools that differ; on the first page.
     pub tools: Vec<Difference<Tool>>,
+    /// Documents that differ.
+    pub documents: Vec<Pair>,
     /// Where the next page begins.
     pub next: Option<DiffPosition>,
 }
@@ -177,9 +184,11 @@ impl App {
             let right = self.ledger.tool_set(namespace, right.offered).await.map_err(store_fault)?;
             page.tools = differences(&left.tools, &right.tools, |tool| &tool.name, |one, other| one == other);
         }
-        if aspects.messages {
-            let first = depth.saturating_add(1);
-            let at = from.unwrap_or(DiffPosition { index: 0, left: (first, 0), right: (first, 0) });
+        let first = depth.saturating_add(1);
+        let start = DiffPosition { index: 0, left: (first, 0), right: (first, 0), after_document: None };
+        let at = from.unwrap_or(start);
+        let roots = (left.workspace.after, right.workspace.after);
+        if aspects.messages && at.after_document.is_none() {
             let side = |path, last, (depth, skip)| Side {
                 app: self,
                 namespace,
@@ -192,6 +201,13 @@ impl App {
             let left = side(&left_path, left.depth, at.left);
             let right = side(&right_path, right.depth, at.right);
             self.compare(&mut page, left, right, at.index, (aspects.omit_same, limit)).await?;
+        }
+        let room = limit.saturating_sub(page.messages.len());
+        if aspects.documents && page.next.is_none() && roots.0 != roots.1 {
+            let after = at.after_document.as_deref().filter(|name| !name.is_empty());
+            let told = self.differing(namespace, roots, "", after, false, room).await?;
+            page.documents = told.pairs.into_iter().map(|(pair, _)| pair).collect();
+            page.next = told.next.map(|name| DiffPosition { after_document: Some(name), ..at });
         }
         Ok(page)
     }
@@ -206,7 +222,7 @@ impl App {
     ) -> Result<(), Fault> {
         let mut bytes = 0_usize;
         loop {
-            let at = DiffPosition { index, left: left.at(), right: right.at() };
+            let at = DiffPosition { index, left: left.at(), right: right.at(), after_document: None };
             let (one, other) = (left.next().await?, right.next().await?);
             if one.is_none() && other.is_none() {
                 return Ok(());

@@ -6,15 +6,17 @@ use crate::app::App;
 use crate::app::base::responder;
 use crate::app::turn::Facts;
 use crate::domain::drift::{Drift, Lineage, Seen};
-use crate::domain::exchange::{Exchange, Origin};
+use crate::domain::exchange::{Exchange, HeadBefore, Origin};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{CallId, Hash, Moment, Namespace, RunId};
 use crate::domain::message::Message;
 use crate::domain::pairing;
 use crate::domain::run::{Observation, Run, State, StopReason};
 use crate::domain::settings::Validation;
+use crate::domain::thread::Head;
 use crate::domain::tool::ToolSet;
 use crate::domain::usage::Usage;
+use crate::domain::workspace::{Around, Root};
 
 /// What a record adds.
 #[derive(Default)]
@@ -47,6 +49,16 @@ impl New {
             (None, Some(given)) => format!("`{given}` is the run of an answer before: each turn is a run of its own"),
         };
         Err(Fault::field("facts.run_id", format!("for the answer at index {index}: {wrong}")))
+    }
+
+    /// What is new on a thread that is there has its documents around it; and the last of it tells which head it took the place of.
+    pub(super) fn on_thread(&mut self, thread: Option<(&Head, Root)>, moves: bool) {
+        if let Some((_, root)) = thread {
+            self.exchanges.iter_mut().for_each(|exchange| exchange.workspace = Around::still(root));
+        }
+        if let (Some(last), true) = (self.exchanges.last_mut(), moves) {
+            last.head_before = HeadBefore::of(thread.and_then(|(head, _)| head.exchange));
+        }
     }
 
     fn add(&mut self, exchange: Exchange, now: Moment, transcript: &Transcript) {
@@ -182,6 +194,8 @@ impl App {
             content_hash,
             labels: transcript.labels.clone(),
             created_at: self.clock.now(),
+            workspace: Around::still(previous.and_then(|previous| previous.workspace.after)),
+            head_before: HeadBefore::Untold,
             messages,
             assistant,
         }

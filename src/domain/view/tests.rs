@@ -32,6 +32,8 @@ fn exchange(number: usize, turn: u64, messages: Vec<Message>, assistant: Message
         stop_reason_raw: String::new(),
         offered: None,
         standing: None,
+        workspace: Default::default(),
+        head_before: Default::default(),
         lineage: Lineage::Unknown,
         settings: Vec::new(),
         validation: Validation::default(),

@@ -113,6 +113,8 @@ pub(crate) mod tests {
             offered: offered.hash(),
             standing: None,
             lineage: Lineage::Unknown,
+            workspace: Default::default(),
+            head_before: Default::default(),
             settings: vec![EffectiveSetting {
                 name: "model".to_owned(),
                 value_json: "\"m\"".to_owned(),

@@ -121,7 +121,7 @@ fn exchange_source(point: &pb::ExchangePoint, at: &Path<'_>, problems: &mut Prob
     thread::exchange_point_from_pb(point, &at.field("exchange"), problems).map(Source::Exchange)
 }
 
-fn thread_source(point: pb::ThreadTurnPoint, at: &Path<'_>, problems: &mut Problems) -> Option<Source> {
+pub(super) fn thread_source(point: pb::ThreadTurnPoint, at: &Path<'_>, problems: &mut Problems) -> Option<Source> {
     use pb::thread_turn_point::At as PbAt;
     let at = &at.field("thread");
     let thread_id = id::required(&point.thread_id, &at.field("thread_id"), problems);

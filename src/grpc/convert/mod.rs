@@ -32,5 +32,6 @@ pub mod thread_service;
 pub mod tool;
 pub mod tool_service;
 pub mod usage;
+pub mod workspace;
 
 pub use problem::{Path, Problems};

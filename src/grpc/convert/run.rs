@@ -204,6 +204,7 @@ pub(crate) mod tests {
             created_at: Moment(1_000),
             updated_at: Moment(2_000),
             past: Vec::new(),
+            workspace: None,
         }
     }
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use super::inspect::page_size_from_pb;
 use super::problem::{absent_if_empty, whole};
-use super::{Path, Problems, id, label, problem, thread};
+use super::{Path, Problems, id, label, moment, problem, thread};
+use crate::app::restore::Moved;
 use crate::domain::fault::Fault;
 use crate::domain::id::{ExchangeId, RequestId, ThreadId};
-use crate::domain::thread::NewThread;
+use crate::domain::thread::{Expected, NewThread};
 use crate::domain::tool::ToolSet;
 use crate::grpc::page::Sizes;
 use crate::grpc::pb;
@@ -202,6 +203,55 @@ pub fn turns_from_pb(request: pb::ListTurnsRequest) -> Result<List<ThreadId>, Fa
     })
 }
 
+/// Which moves to list: those of a thread.
+///
+/// # Errors
+/// What is wrong with the request.
+pub fn moves_from_pb(request: pb::ListMovesRequest) -> Result<List<ThreadId>, Fault> {
+    let pb::ListMovesRequest { thread_id, page_size, page_token } = request;
+    turns_from_pb(pb::ListTurnsRequest { thread_id, page_size, page_token })
+}
+
+/// A restore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restore {
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// Where its head is moved.
+    pub to: ExchangeId,
+    /// The head that the caller saw.
+    pub expected: Expected,
+    /// Makes it safe to repeat.
+    pub request_id: Option<RequestId>,
+}
+
+/// A restore.
+///
+/// # Errors
+/// What is wrong with the request.
+pub fn restore_from_pb(request: pb::RestoreRequest) -> Result<Restore, Fault> {
+    whole(|at, problems| {
+        let thread_id = id::required(&request.thread_id, &at.field("thread_id"), problems);
+        let to = problem::required(request.to, "an exchange", &at.field("to"), problems)
+            .and_then(|point| thread::exchange_point_from_pb(&point, &at.field("to"), problems));
+        let expected = thread::expected_from_pb(request.expected_head, &at.field("expected_head"), problems);
+        let request_id = id::optional(&request.request_id, &at.field("request_id"), problems);
+        Some(Restore { thread_id: thread_id?, to: to?, expected: expected?, request_id: request_id? })
+    })
+}
+
+/// A move in an answer.
+pub fn move_to_pb(moved: Moved) -> pb::ThreadMove {
+    pb::ThreadMove {
+        from_exchange_id: id::text(moved.from),
+        to_exchange_id: moved.to.to_string(),
+        run_id: id::text(moved.run_id),
+        time: Some(moment::to_pb(moved.at)),
+        from_workspace_root: id::text(moved.workspace.before),
+        to_workspace_root: id::text(moved.workspace.after),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -285,6 +335,8 @@ mod tests {
         assert_eq!(delete_from_pb(delete).unwrap().etag, Some("e".to_owned()));
         let list = list_from_pb(pb::ThreadServiceListRequest { page_size: 7, ..Default::default() }).unwrap();
         assert_eq!((list.page_size, list.filter), (7, BTreeMap::new()));
+        let restore = pb::RestoreRequest { expected_head: Some(Default::default()), ..Default::default() };
+        assert_eq!(paths(restore_from_pb(restore).unwrap_err()), ["thread_id", "to", "expected_head"]);
         let turns = pb::ListTurnsRequest { page_size: -1, ..pb::ListTurnsRequest::default() };
         assert_eq!(paths(turns_from_pb(turns).unwrap_err()), ["thread_id", "page_size"]);
     }

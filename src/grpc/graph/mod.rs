@@ -66,7 +66,7 @@ impl Graphs {
         let from = query.position(&compare.page_token)?.map(|bytes| position::diff(&bytes)).transpose()?;
         let sides = (compare.left, compare.right);
         let mut page = self.app.diff(&call.caller, sides, compare.aspects, from, compare.page_size).await?;
-        let next = page.next.take().map_or_else(String::new, |next| query.token(&position::of_diff(next)));
+        let next = page.next.take().map_or_else(String::new, |next| query.token(&position::of_diff(&next)));
         Ok(convert::diff_to_pb(page, next))
     }
 

@@ -5,7 +5,7 @@ use tonic::Code;
 use tonic_types::StatusExt;
 
 use super::*;
-use crate::grpc::pb::workspace_service_server::WorkspaceService;
+use crate::grpc::pb;
 
 fn feature(status: &Status) -> String {
     assert_eq!(status.code(), Code::Unimplemented);
@@ -14,10 +14,8 @@ fn feature(status: &Status) -> String {
     info.metadata["feature"].clone()
 }
 
-#[tokio::test]
-async fn refusals_name_the_rpc() {
-    let refused = Refused.stream_read_document(Request::new(pb::StreamReadDocumentRequest::default())).await;
-    assert_eq!(feature(&refused.map(|_| ()).unwrap_err()), "WorkspaceService.StreamReadDocument");
+#[test]
+fn refusals_name_the_rpc() {
     let mut extensions = Extensions::new();
     extensions.insert(RequestId::new("q-1"));
     let refused = refuse("AdminService.Stats", &extensions);
@@ -26,7 +24,7 @@ async fn refusals_name_the_rpc() {
 }
 
 #[test]
-fn the_list_has_no_rpc_that_the_api_has_not_and_every_one_of_the_refused_services() {
+fn the_list_has_no_rpc_that_the_api_has_not() {
     let pool = DescriptorPool::decode(pb::DESCRIPTOR).unwrap();
     let all: Vec<String> = pool
         .services()
@@ -37,12 +35,6 @@ fn the_list_has_no_rpc_that_the_api_has_not_and_every_one_of_the_refused_service
     let features = features();
     for rpc in features.iter().filter(|feature| feature.contains("Service.")) {
         assert!(all.iter().any(|known| known == rpc), "{rpc}");
-    }
-    for rpc in all {
-        let service = rpc.split('.').next().unwrap();
-        if service == "WorkspaceService" {
-            assert!(features.contains(&rpc.as_str()), "{rpc}");
-        }
     }
 }
 

@@ -73,6 +73,9 @@ fn show(page: &pb::DiffResponse, is_first: bool, context: &mut Context<'_>) -> R
             changed(&what, said(&one.left), said(&one.right), context)?;
         }
     }
+    for one in &page.documents {
+        super::workspace::show(one, context)?;
+    }
     Ok(())
 }
 

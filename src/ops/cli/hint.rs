@@ -16,6 +16,7 @@ pub(crate) fn after(refusal: &Refusal) -> Option<String> {
         "EXCHANGE_NOT_FOUND" => "antiphon log --graph shows the exchanges of all threads".to_owned(),
         "THREAD_NOT_FOUND" => "antiphon threads lists those that there are".to_owned(),
         "RUN_NOT_FOUND" => "antiphon runs lists those that there are".to_owned(),
+        "DOCUMENT_NOT_FOUND" => "antiphon workspace list THREAD shows those that there are".to_owned(),
         "THREAD_EXISTS" => format!("antiphon continue --thread {} TEXT, or choose another id", or("thread_id", "ID")),
         "THREAD_NOT_EMPTY" => format!("antiphon continue --thread {} TEXT", or("thread_id", "ID")),
         "THREAD_EMPTY" => format!("antiphon capture --thread {} TEXT", or("thread_id", "ID")),

@@ -24,6 +24,7 @@ mod inspect;
 mod json;
 mod lineage;
 mod log;
+mod moves;
 mod part;
 mod prepare;
 mod probe;
@@ -43,6 +44,7 @@ mod usage;
 mod verify;
 mod width;
 mod words;
+mod workspace;
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -125,8 +127,10 @@ enum Verb {
     Search(search::Arguments),
     /// Sum what runs consumed
     Usage(usage::Arguments),
-    /// List, show, make and remove threads
+    /// List, show, make, restore and remove threads
     Threads(threads::Arguments),
+    /// List, read, write and compare the documents of threads
+    Workspace(workspace::Arguments),
     /// List, show and cancel runs
     Runs(runs::Arguments),
     /// List, show, cancel and answer coordinations
@@ -245,6 +249,7 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Search(arguments) => search::run(arguments, &mut context).await,
             Verb::Usage(arguments) => usage::run(arguments, &mut context).await,
             Verb::Threads(arguments) => threads::run(arguments, &mut context).await,
+            Verb::Workspace(arguments) => workspace::run(arguments, &mut context).await,
             Verb::Runs(arguments) => runs::run(arguments, &mut context).await,
             Verb::Coordinations(arguments) => coordinations::run(arguments, &mut context).await,
             Verb::Prompts(arguments) => prompts::run(arguments, &mut context).await,

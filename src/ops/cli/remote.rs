@@ -15,6 +15,7 @@ use crate::grpc::pb::exchange_service_client::ExchangeServiceClient;
 use crate::grpc::pb::graph_service_client::GraphServiceClient;
 use crate::grpc::pb::run_service_client::RunServiceClient;
 use crate::grpc::pb::thread_service_client::ThreadServiceClient;
+use crate::grpc::pb::workspace_service_client::WorkspaceServiceClient;
 
 /// Where a server is looked for when nobody says otherwise.
 pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:7373";
@@ -58,6 +59,8 @@ impl Remote {
         threads: ThreadServiceClient,
         /// Runs.
         runs: RunServiceClient,
+        /// Documents.
+        workspaces: WorkspaceServiceClient,
         /// Coordinations.
         coordinations: CoordinationServiceClient,
         /// The graph.

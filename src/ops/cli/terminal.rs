@@ -145,6 +145,15 @@ impl Terminal {
         self.streams.out.flush()
     }
 
+    /// Writes bytes to the output as they are, unless a person reads it whose terminal they would steer.
+    pub(crate) fn write_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.streams.out_is_terminal {
+            let text = harmless(&String::from_utf8_lossy(bytes));
+            return self.write(&text);
+        }
+        self.streams.out.write_all(bytes)
+    }
+
     /// Writes a line to the output.
     pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
         self.streams.out.write_all(text.as_bytes())?;

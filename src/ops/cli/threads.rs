@@ -1,9 +1,10 @@
-//! `antiphon threads`: lists, shows, makes and removes threads. It must not know how turns are shown.
+//! `antiphon threads`: lists, shows, makes and removes threads. It must not know how turns are shown, nor how a thread is restored.
 
 use indexmap::IndexMap;
 
 use super::Context;
 use super::failure::Failure;
+use super::moves::{self, Moves, Restore};
 use super::remote::{Remote, pages};
 use super::request::{pair, pairs};
 use super::table::{Cell, Table};
@@ -33,6 +34,10 @@ enum What {
     },
     /// Make a thread, empty or at an exchange
     Create(Create),
+    /// Put the head back to an earlier exchange, and the documents with it; nothing is deleted
+    Restore(Restore),
+    /// List where the head was, newest first
+    Moves(Moves),
     /// Remove a thread; its exchanges stay
     Delete {
         /// The thread
@@ -110,6 +115,8 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
             let id = context.terminal.foreign(&thread.thread_id);
             Ok(context.terminal.line(&id)?)
         }
+        What::Restore(arguments) => moves::restore(arguments, context).await,
+        What::Moves(arguments) => moves::moves(arguments, context).await,
         What::Delete { id, etag } => {
             let etag = etag.unwrap_or_default();
             let request = pb::ThreadServiceDeleteRequest { thread_id: id.clone(), etag, request_id: String::new() };

@@ -13,6 +13,7 @@ use crate::domain::id::{CoordinationId, ExchangeId, Hash, PreparedId, RequestId,
 use crate::domain::run::Run;
 use crate::domain::thread::{Head, Thread};
 use crate::domain::tool::ToolSet;
+use crate::domain::workspace::Node;
 use crate::store::layout::Entry;
 use crate::store::record::{Standing, Stored, ThreadRecord, decode, encode};
 use crate::store::{Guard, Key};
@@ -47,6 +48,9 @@ pub enum Lost {
     /// The prepared execution is not what was read.
     #[error("the prepared execution `{0}` was used since it was read")]
     PreparedChanged(PreparedId),
+    /// The documents of the thread are not what was read.
+    #[error("the documents of thread `{0}` changed since they were read")]
+    WorkspaceChanged(ThreadId),
     /// The exchange is stored already: a set is committed once.
     #[error("the exchange {0} is stored already")]
     ExchangeExists(ExchangeId),
@@ -66,6 +70,8 @@ pub struct Changes {
     pub(super) sets: BTreeMap<Hash, ToolSet>,
     pub(super) seen: BTreeMap<Hash, Seen>,
     pub(super) parts: BTreeMap<Hash, Bytes>,
+    /// Nodes of versions of documents.
+    pub(super) nodes: BTreeMap<Hash, Node>,
     pub(super) appends: Vec<Append>,
     /// Threads whose heads are put on another exchange.
     pub(super) pointers: Vec<(ThreadId, ExchangeId)>,
@@ -95,6 +101,7 @@ impl Changes {
             && self.sets.is_empty()
             && self.seen.is_empty()
             && self.parts.is_empty()
+            && self.nodes.is_empty()
             && self.appends.is_empty()
     }
 
@@ -135,12 +142,12 @@ impl Changes {
         self.put_thread(&entry, thread)
     }
 
-    /// Removes a thread and its head, both as they were read. Exchanges stay.
+    /// Removes a thread with its head and its documents, thread and head as they were read. Exchanges and versions stay.
     pub fn delete_thread(&mut self, id: &ThreadId, thread: &Token, head: &Token) {
         let (thread_key, head_key) = (Entry::Thread(id.clone()).key(), Entry::Head(id.clone()).key());
         self.guards.push((Guard::Is(thread_key.clone(), thread.0.clone()), Lost::ThreadChanged(id.clone())));
         self.guards.push((Guard::Is(head_key.clone(), head.0.clone()), Lost::HeadMoved(id.clone())));
-        self.deletes.extend([thread_key, head_key]);
+        self.deletes.extend([thread_key, head_key, Entry::Workspace(id.clone()).key()]);
         self.points(id, None, pointed(id, head));
     }
 

@@ -13,6 +13,7 @@ use crate::domain::exchange::Exchange;
 use crate::domain::graph::{Block, Branch, Place};
 use crate::domain::id::{BranchId, ExchangeId, Hash, ThreadId};
 use crate::domain::tool::{Tool, ToolSet};
+use crate::domain::workspace::Node;
 use crate::store::layout::Entry;
 use crate::store::record::envelope::Packed;
 use crate::store::record::exchange::draft;
@@ -120,7 +121,8 @@ impl Ledger {
         let parts = drafts.parts.iter().map(|(hash, bytes)| (Entry::Part(*hash), Stuff::Part(bytes)));
         let sets = changes.sets.iter().map(|(hash, set)| (Entry::ToolSet(*hash), Stuff::Tools(set)));
         let seen = changes.seen.iter().map(|(hash, seen)| (Entry::Seen(*hash), Stuff::Seen(seen)));
-        try_join_all(parts.chain(sets).chain(seen).map(|(entry, stuff)| async move {
+        let nodes = changes.nodes.iter().map(|(hash, node)| (Entry::Node(*hash), Stuff::Node(node)));
+        try_join_all(parts.chain(sets).chain(seen).chain(nodes).map(|(entry, stuff)| async move {
             let there = !known.gone.contains(&entry)
                 && self.raw(ns, &entry).await?.is_some_and(|raw| open(&entry, &raw).is_ok());
             let keep = if there { Keep::Held } else { Keep::Written(stuff.puts(&entry)) };
@@ -230,6 +232,7 @@ enum Stuff<'a> {
     Part(&'a Bytes),
     Tools(&'a ToolSet),
     Seen(&'a Seen),
+    Node(&'a Node),
 }
 
 impl Stuff<'_> {
@@ -237,6 +240,7 @@ impl Stuff<'_> {
         match self {
             Self::Part(bytes) => vec![(entry.key(), Packed::new((*bytes).clone()).seal(&entry.key()))],
             Self::Seen(seen) => vec![sealed(entry, *seen)],
+            Self::Node(node) => vec![sealed(entry, *node)],
             Self::Tools(set) => {
                 let tool = |tool: &Tool| sealed(&Entry::Tool(tool.hash()), tool);
                 set.tools.iter().map(tool).chain([sealed(entry, &ToolHashes::new(set))]).collect()

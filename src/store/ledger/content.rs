@@ -17,8 +17,7 @@ use crate::store::{Error, Namespace};
 
 impl Changes {
     /// Keeps bytes in the namespace that the set will be committed to, unless they are there. Gives their hash.
-    #[cfg(test)]
-    pub(in crate::store) fn keep_part(&mut self, ns: &Namespace, bytes: Bytes) -> Hash {
+    pub fn keep_part(&mut self, ns: &Namespace, bytes: Bytes) -> Hash {
         let hash = Hasher::new(ns).part(&bytes);
         self.parts.insert(hash, bytes);
         hash

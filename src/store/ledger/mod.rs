@@ -16,6 +16,7 @@ mod names;
 mod path;
 mod prepared;
 mod tools;
+mod workspace;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -32,6 +33,7 @@ use super::{Error, Namespace, Store};
 use self::kept::Kept;
 
 pub use self::changes::{Changes, Lost};
+pub use self::workspace::{Edited, Pair};
 pub use super::record::Remembered;
 
 /// What is remembered. Cheap to clone.

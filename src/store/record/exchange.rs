@@ -12,9 +12,10 @@ use super::{
 };
 use crate::domain::content::Hasher;
 use crate::domain::drift::Lineage;
-use crate::domain::exchange::{Exchange, Glance, Origin, Responder};
+use crate::domain::exchange::{Exchange, Glance, HeadBefore, Origin, Responder};
 use crate::domain::id::{CallId, ExchangeId, Hash, Moment, RunId, ThreadId};
 use crate::domain::run::StopReason;
+use crate::domain::workspace::Around;
 
 words!(Origin, twin::Origin, [Executed, Recorded, Imported]);
 
@@ -127,6 +128,14 @@ impl Twin<Exchange> for twin::Exchange {
             labels: exchange.labels.clone(),
             created_at_ms: exchange.created_at.0,
             lineage: lineage_bytes(exchange.lineage),
+            workspace_before: exchange.workspace.before.as_ref().map(hash_bytes),
+            workspace_after: (exchange.workspace.after != exchange.workspace.before)
+                .then(|| exchange.workspace.after.as_ref().map(hash_bytes).unwrap_or_default()),
+            head_before: match &exchange.head_before {
+                HeadBefore::Untold => None,
+                HeadBefore::Empty => Some(Bytes::new()),
+                HeadBefore::At(id) => Some(id_bytes(id)),
+            },
         }
     }
 
@@ -157,8 +166,24 @@ impl Twin<Exchange> for twin::Exchange {
             content_hash: hash(&self.content_hash, "content_hash")?,
             labels: self.labels,
             created_at: Moment(self.created_at_ms),
+            workspace: around(self.workspace_before.as_deref(), self.workspace_after.as_deref())?,
+            head_before: match self.head_before.as_deref() {
+                None => HeadBefore::Untold,
+                Some([]) => HeadBefore::Empty,
+                Some(id) => HeadBefore::At(exchange_id(id, "head_before")?),
+            },
         })
     }
+}
+
+fn around(before: Option<&[u8]>, after: Option<&[u8]>) -> Result<Around, Malformed> {
+    let before = before.map(|bytes| hash(bytes, "workspace_before")).transpose()?;
+    let after = match after {
+        None => before,
+        Some([]) => None,
+        Some(bytes) => Some(hash(bytes, "workspace_after")?),
+    };
+    Ok(Around { before, after })
 }
 
 fn lineage_bytes(lineage: Lineage) -> Option<Bytes> {

@@ -3,6 +3,7 @@
 
 mod coordination;
 mod prepared;
+mod workspace;
 
 use std::path::PathBuf;
 
@@ -142,6 +143,8 @@ pub(super) fn exchange() -> Exchange {
         stop_reason_raw: "tool_use".to_owned(),
         offered: Some(Hash([7; 32])),
         standing: None,
+        workspace: Default::default(),
+        head_before: Default::default(),
         lineage: Lineage::Unknown,
         settings: vec![EffectiveSetting {
             name: "model".to_owned(),
@@ -203,6 +206,7 @@ pub(super) fn run() -> Run {
         created_at: Moment(1),
         updated_at: Moment(u64::MAX),
         past: Vec::new(),
+        workspace: None,
     }
 }
 

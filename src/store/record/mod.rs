@@ -23,6 +23,7 @@ mod thread;
 mod tool;
 mod twin;
 mod usage;
+mod workspace;
 
 #[cfg(test)]
 mod fixture;
@@ -47,6 +48,7 @@ pub(crate) use self::prepared::PreparedRecord;
 pub use self::request::Remembered;
 pub(crate) use self::thread::{Standing, ThreadRecord};
 pub(crate) use self::tool::ToolHashes;
+pub(crate) use self::workspace::{list_of_pieces, pieces_of_list};
 
 /// Why a twin is no value of the domain: which field, and what is the matter with it. Never content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -37,6 +37,7 @@ impl Twin<Run> for twin::Run {
             created_at_ms: run.created_at.0,
             updated_at_ms: run.updated_at.0,
             past: twins(&run.past),
+            workspace: run.workspace.as_ref().map(hash_bytes),
         }
     }
 
@@ -61,6 +62,7 @@ impl Twin<Run> for twin::Run {
             created_at: Moment(self.created_at_ms),
             updated_at: Moment(self.updated_at_ms),
             past: values(self.past)?,
+            workspace: self.workspace.map(|bytes| hash(&bytes, "workspace")).transpose()?,
         })
     }
 }

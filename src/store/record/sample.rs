@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::domain::drift::{Lineage, Seen, Sighting};
-use crate::domain::exchange::{Exchange, Origin, Responder};
+use crate::domain::exchange::{Exchange, HeadBefore, Origin, Responder};
 use crate::domain::fault::{Fault, Field, Reason, Resource};
 use crate::domain::graph::{Block, Branch, Place, Segment};
 use crate::domain::id::{BranchId, CallId, ExchangeId, Hash, Moment, RunId, ThreadId};
@@ -26,6 +26,7 @@ use crate::domain::settings::{
 use crate::domain::thread::{Head, Parent, Thread};
 use crate::domain::tool::{Tool, ToolSet};
 use crate::domain::usage::{Completeness, Usage};
+use crate::domain::workspace::{Around, Child, Content, Document, Live, Move, Node};
 use crate::store::Remembered;
 
 pub(crate) fn text() -> impl Strategy<Value = String> {
@@ -246,11 +247,11 @@ pub(crate) fn run() -> impl Strategy<Value = Run> {
     });
     let graph = (of(exchange_id()), any::<u32>(), of(exchange_id()), of(thread_id()), vec(step, 0..3));
     let end = (vec(observation(), 0..3), of(fault()), of(stop_reason()));
-    let rest = (any::<u32>(), hash(), text(), labels(), moment(), moment(), vec(past(), 0..3));
+    let rest = (any::<u32>(), hash(), text(), labels(), moment(), moment(), vec(past(), 0..3), of(hash()));
     (run_id(), state, any::<bool>(), graph, end, rest).prop_map(|(id, state, captured, graph, end, rest)| {
         let (exchange, exchange_count, from, thread_id, steps) = graph;
         let (observations, failure, stop_reason) = end;
-        let (attempt, fingerprint, owner, labels, created_at, updated_at, past) = rest;
+        let (attempt, fingerprint, owner, labels, created_at, updated_at, past, workspace) = rest;
         Run {
             id,
             state,
@@ -270,6 +271,7 @@ pub(crate) fn run() -> impl Strategy<Value = Run> {
             created_at,
             updated_at,
             past,
+            workspace,
         }
     })
 }
@@ -339,12 +341,12 @@ pub(crate) fn exchange() -> impl Strategy<Value = Exchange> {
     let said = (vec(message(), 0..4), message(), stop_reason(), text());
     let used =
         (of(hash()), of(hash()), lineage(), vec(setting(), 0..3), validation(), usage(), vec(observation(), 0..3));
-    let rest = (vec(warning(), 0..3), responder(), hash(), labels(), moment());
+    let rest = (vec(warning(), 0..3), responder(), hash(), labels(), moment(), around(), head_before());
     (graph, said, used, rest).prop_map(|(graph, said, used, rest)| {
         let ((id, parent, continues, continues_run, run_id), (depth, turn, thread_id), origin) = graph;
         let (messages, assistant, stop_reason, stop_reason_raw) = said;
         let (offered, standing, lineage, settings, validation, usage, observations) = used;
-        let (warnings, responder, content_hash, labels, created_at) = rest;
+        let (warnings, responder, content_hash, labels, created_at, workspace, head_before) = rest;
         Exchange {
             id,
             parent,
@@ -371,8 +373,59 @@ pub(crate) fn exchange() -> impl Strategy<Value = Exchange> {
             content_hash,
             labels,
             created_at,
+            workspace,
+            head_before,
         }
     })
+}
+
+fn around() -> impl Strategy<Value = Around> {
+    (of(hash()), of(hash())).prop_map(|(before, after)| Around { before, after })
+}
+
+fn head_before() -> impl Strategy<Value = HeadBefore> {
+    prop_oneof![Just(HeadBefore::Untold), Just(HeadBefore::Empty), exchange_id().prop_map(HeadBefore::At)]
+}
+
+pub(crate) fn live() -> impl Strategy<Value = Live> {
+    (of(hash()), any::<u64>(), moment()).prop_map(|(root, sequence, updated_at)| Live { root, sequence, updated_at })
+}
+
+pub(crate) fn moved() -> impl Strategy<Value = Move> {
+    (of(exchange_id()), exchange_id(), around(), moment()).prop_map(|(from, to, workspace, at)| Move {
+        from,
+        to,
+        workspace,
+        at,
+    })
+}
+
+fn document() -> impl Strategy<Value = Document> {
+    let content = prop_oneof![vec(hash(), 0..4).prop_map(Content::Pieces), hash().prop_map(Content::List)];
+    (text(), text(), any::<u64>(), hash(), text(), moment(), content).prop_map(
+        |(name, media_type, size_bytes, blake3, metadata_json, updated_at, content)| Document {
+            name,
+            media_type,
+            size_bytes,
+            blake3,
+            metadata_json,
+            updated_at,
+            content,
+        },
+    )
+}
+
+pub(crate) fn node() -> impl Strategy<Value = Node> {
+    let child = (text(), hash(), any::<u64>(), any::<u64>()).prop_map(|(last, hash, documents, bytes)| Child {
+        last,
+        hash,
+        documents,
+        bytes,
+    });
+    prop_oneof![
+        vec(document(), 1..4).prop_map(Node::Leaf),
+        (1..9_u32, vec(child, 1..4)).prop_map(|(level, children)| Node::Inner { level, children }),
+    ]
 }
 
 fn lineage() -> impl Strategy<Value = Lineage> {

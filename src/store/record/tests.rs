@@ -67,6 +67,13 @@ proptest! {
     }
 
     #[test]
+    fn workspaces_and_moves_come_back_whole(node in sample::node(), live in sample::live(), moved in sample::moved()) {
+        there_and_back(&node)?;
+        there_and_back(&live)?;
+        there_and_back(&moved)?;
+    }
+
+    #[test]
     fn places_branches_and_blocks_come_back_whole(
         place in sample::place(), branch in sample::branch(), block in sample::block(),
     ) {

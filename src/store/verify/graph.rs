@@ -85,6 +85,7 @@ impl Check<'_> {
             self.set(&mut problems, set).await?;
         }
         self.lineage(&mut problems, &exchange).await?;
+        self.versions(&mut problems, &exchange.workspace).await?;
         self.previous = Some(Previous::new(place, &exchange, in_run));
         Ok(problems)
     }

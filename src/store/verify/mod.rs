@@ -10,6 +10,7 @@ mod look;
 mod names;
 mod tools;
 mod turns;
+mod workspaces;
 
 #[cfg(test)]
 mod tests;
@@ -118,6 +119,8 @@ struct Check<'a> {
     journalled: Option<(CoordinationId, u64)>,
     /// Tool sets that are known to be there.
     sets: HashSet<Hash>,
+    /// Versions of documents that are known to be there.
+    roots: HashSet<Hash>,
     /// Sets and maps of tools that are known to agree.
     agreed: HashSet<(Hash, Hash)>,
 }
@@ -131,6 +134,7 @@ impl<'a> Check<'a> {
             previous: None,
             journalled: None,
             sets: HashSet::new(),
+            roots: HashSet::new(),
             agreed: HashSet::new(),
         }
     }
@@ -202,6 +206,9 @@ impl<'a> Check<'a> {
             Entry::Pointer(id, _) => self.pointer(entry, *id, raw).await,
             Entry::Indexes => Ok(Self::indexes(raw)),
             Entry::Prepared(id) => self.prepared(id, raw).await,
+            Entry::Workspace(id) => self.workspace(id, raw).await,
+            Entry::Node(hash) => self.node(*hash, raw).await,
+            Entry::Move(id, number) => self.moved(id, *number, raw).await,
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::store::layout::Entry;
 use crate::store::record::{PreparedRecord, Remembered, Standing, ThreadRecord, envelope};
 
 impl Check<'_> {
-    pub(super) async fn run(&self, id: &RunId, raw: &Bytes) -> Result<Vec<String>, Error> {
+    pub(super) async fn run(&mut self, id: &RunId, raw: &Bytes) -> Result<Vec<String>, Error> {
         let run: Run = match decode(&Entry::Run(id.clone()), raw) {
             Ok(run) => run,
             Err(unreadable) => return Ok(vec![unreadable.to_string()]),
@@ -28,6 +28,7 @@ impl Check<'_> {
             self.expect_exchange(&mut problems, "an exchange whose calls it answered,", Some(step.calling)).await?;
             self.expect_exchange(&mut problems, "an exchange of one of its steps,", step.exchange).await?;
         }
+        self.version(&mut problems, run.workspace).await?;
         for past in &run.past {
             self.expect_exchange(&mut problems, "an exchange that was its last one,", past.exchange).await?;
         }

@@ -14,11 +14,13 @@ use crate::domain::run::OnDisconnect;
 use crate::domain::settings::ThreadDefaults;
 use crate::domain::thread::{Head, Thread};
 use crate::domain::tool::ToolSet;
+use crate::domain::workspace::{Around, Document, Live, Move, Node};
+use crate::store::ledger::Edited;
 use crate::store::ledger::tests::coordinations::{coordination, plan, result};
 use crate::store::ledger::tests::{World, head, run, thread, tool};
-use crate::store::record::Stored;
 use crate::store::record::envelope::Packed;
 use crate::store::record::exchange::draft;
+use crate::store::record::{Stored, encode};
 use crate::store::{Changes, Remembered};
 
 async fn findings(world: &World) -> (Report, Vec<Finding>) {
@@ -53,13 +55,20 @@ async fn furnished() -> World {
     let set = ToolSet { tools: vec![tool("a"), tool("b")] };
     let root = world.saying(world.exchange(None, "").id, None, vec![Message { role: Role::User, parts: vec![image] }]);
     let seen = Seen::default().after(&set, root.id);
+    let mut changes = Changes::new();
+    let documents = documents(&world, &mut changes).await;
+    let live = Live { root: documents.root, sequence: 1, updated_at: Moment(1) };
+    changes.begin_workspace(&ThreadId::new("t"), &live);
+    let moved = Move { from: None, to: root.id, workspace: Around { before: None, after: live.root }, at: Moment(1) };
+    changes.add_move(&ThreadId::new("t"), 1, &moved);
+    changes.keep_nodes(documents.nodes);
     let root = crate::domain::exchange::Exchange {
         offered: set.hash(),
+        workspace: Around { before: None, after: documents.root },
         lineage: seen.lineage(),
         run_id: Some(RunId::new("r")),
         ..root
     };
-    let mut changes = Changes::new();
     changes.append(vec![root.clone()], None);
     changes.tool_set(&set);
     changes.seen(&seen);
@@ -82,6 +91,41 @@ async fn furnished() -> World {
     }
     world.ledger.complete_indexes(&world.ns).await.unwrap();
     world
+}
+
+/// Enough documents for nodes of two levels, one of them in so many pieces that they are listed.
+async fn documents(world: &World, changes: &mut Changes) -> Edited {
+    let pieces = (0..6_u8).map(|n| changes.keep_part(&world.ns, vec![n].into())).collect();
+    let content = changes.keep_pieces(&world.ns, pieces);
+    let document = |number: u32| Document {
+        name: format!("{number:03}"),
+        media_type: "text/plain".to_owned(),
+        size_bytes: 6,
+        blake3: Hash([7; 32]),
+        metadata_json: String::new(),
+        updated_at: Moment(1),
+        content: content.clone(),
+    };
+    let all = (0..120).map(document).map(|document| (document.name.clone(), Some(document))).collect();
+    let edited = world.ledger.edited(&world.ns, None, all).await.unwrap();
+    assert!(edited.nodes.len() > 2);
+    edited
+}
+
+/// A version, a piece and a node that nothing has any more are found where they are named.
+#[tokio::test]
+async fn a_node_that_does_not_have_its_hash_or_fit_the_one_above_is_found() {
+    let world = furnished().await;
+    let (top, _) = world.ledger.workspace(&world.ns, &ThreadId::new("t")).await.unwrap();
+    let Node::Inner { children, .. } = world.ledger.node(&world.ns, top.root.unwrap()).await.unwrap() else {
+        panic!("it has levels")
+    };
+    let (one, other) = (Entry::Node(children[0].hash), world.ledger.node(&world.ns, children[1].hash).await.unwrap());
+    world.store.tamper(&world.ns, &one.key(), Some(encode(&one, &other)));
+    let (_, findings) = findings(&world).await;
+    let problems: Vec<&str> = findings.iter().map(|finding| finding.problem.as_str()).collect();
+    assert!(problems.contains(&"it does not have its hash"), "{problems:?}");
+    assert!(problems.iter().any(|problem| problem.contains("is not as it says")), "{problems:?}");
 }
 
 /// What was prepared after an exchange, and executed.
@@ -175,7 +219,8 @@ async fn a_missing_record_is_found_unless_nothing_names_it() {
         let entry = Entry::of_key(&key).unwrap();
         world.store.tamper(&world.ns, &key, None);
         let (_, findings) = findings(&world).await;
-        let unnamed = matches!(entry.kind(), Kind::Request | Kind::Prepared | Kind::Indexes);
+        let unnamed =
+            matches!(entry.kind(), Kind::Request | Kind::Prepared | Kind::Indexes | Kind::Workspace | Kind::Move);
         assert_eq!(findings.is_empty(), unnamed, "{entry}");
         world.store.tamper(&world.ns, &key, Some(value));
     }

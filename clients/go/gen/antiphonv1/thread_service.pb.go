@@ -1051,9 +1051,13 @@ type ThreadMove struct {
 	// Output only. The run that moved it; empty for a restore.
 	RunId string `protobuf:"bytes,3,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// Output only. When.
-	Time          *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=time,proto3" json:"time,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Time *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=time,proto3" json:"time,omitempty"`
+	// Output only. The version of the documents before; empty for none.
+	FromWorkspaceRoot string `protobuf:"bytes,5,opt,name=from_workspace_root,json=fromWorkspaceRoot,proto3" json:"from_workspace_root,omitempty"`
+	// Output only. The version of the documents after; empty for none.
+	ToWorkspaceRoot string `protobuf:"bytes,6,opt,name=to_workspace_root,json=toWorkspaceRoot,proto3" json:"to_workspace_root,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ThreadMove) Reset() {
@@ -1112,6 +1116,20 @@ func (x *ThreadMove) GetTime() *timestamppb.Timestamp {
 		return x.Time
 	}
 	return nil
+}
+
+func (x *ThreadMove) GetFromWorkspaceRoot() string {
+	if x != nil {
+		return x.FromWorkspaceRoot
+	}
+	return ""
+}
+
+func (x *ThreadMove) GetToWorkspaceRoot() string {
+	if x != nil {
+		return x.ToWorkspaceRoot
+	}
+	return ""
 }
 
 var File_antiphon_v1_thread_service_proto protoreflect.FileDescriptor
@@ -1192,13 +1210,15 @@ const file_antiphon_v1_thread_service_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"j\n" +
 	"\x11ListMovesResponse\x12-\n" +
 	"\x05moves\x18\x01 \x03(\v2\x17.antiphon.v1.ThreadMoveR\x05moves\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa3\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xff\x01\n" +
 	"\n" +
 	"ThreadMove\x12(\n" +
 	"\x10from_exchange_id\x18\x01 \x01(\tR\x0efromExchangeId\x12$\n" +
 	"\x0eto_exchange_id\x18\x02 \x01(\tR\ftoExchangeId\x12\x15\n" +
 	"\x06run_id\x18\x03 \x01(\tR\x05runId\x12.\n" +
-	"\x04time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04time2\xaf\x05\n" +
+	"\x04time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12.\n" +
+	"\x13from_workspace_root\x18\x05 \x01(\tR\x11fromWorkspaceRoot\x12*\n" +
+	"\x11to_workspace_root\x18\x06 \x01(\tR\x0ftoWorkspaceRoot2\xaf\x05\n" +
 	"\rThreadService\x12[\n" +
 	"\x06Create\x12'.antiphon.v1.ThreadServiceCreateRequest\x1a(.antiphon.v1.ThreadServiceCreateResponse\x12R\n" +
 	"\x03Get\x12$.antiphon.v1.ThreadServiceGetRequest\x1a%.antiphon.v1.ThreadServiceGetResponse\x12U\n" +

@@ -49,7 +49,7 @@ type ThreadServiceClient interface {
 	Delete(ctx context.Context, in *ThreadServiceDeleteRequest, opts ...grpc.CallOption) (*ThreadServiceDeleteResponse, error)
 	// Lists the turns on a thread's path.
 	ListTurns(ctx context.Context, in *ListTurnsRequest, opts ...grpc.CallOption) (*ListTurnsResponse, error)
-	// Moves the head to an earlier exchange, deleting nothing.
+	// Moves the head to an earlier exchange, and the documents to those that were there then, deleting nothing.
 	Restore(ctx context.Context, in *RestoreRequest, opts ...grpc.CallOption) (*RestoreResponse, error)
 	// Lists where the head was, newest first.
 	ListMoves(ctx context.Context, in *ListMovesRequest, opts ...grpc.CallOption) (*ListMovesResponse, error)
@@ -161,7 +161,7 @@ type ThreadServiceServer interface {
 	Delete(context.Context, *ThreadServiceDeleteRequest) (*ThreadServiceDeleteResponse, error)
 	// Lists the turns on a thread's path.
 	ListTurns(context.Context, *ListTurnsRequest) (*ListTurnsResponse, error)
-	// Moves the head to an earlier exchange, deleting nothing.
+	// Moves the head to an earlier exchange, and the documents to those that were there then, deleting nothing.
 	Restore(context.Context, *RestoreRequest) (*RestoreResponse, error)
 	// Lists where the head was, newest first.
 	ListMoves(context.Context, *ListMovesRequest) (*ListMovesResponse, error)

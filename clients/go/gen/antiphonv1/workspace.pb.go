@@ -333,7 +333,8 @@ type isWorkspacePoint_Point interface {
 }
 
 type WorkspacePoint_Thread struct {
-	// As of a point on a thread's path: what the next turn started from, and at the head the live state.
+	// As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+	// a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
 	Thread *ThreadTurnPoint `protobuf:"bytes,1,opt,name=thread,proto3,oneof"`
 }
 
@@ -465,7 +466,7 @@ type DocumentDiff struct {
 	Left *Document `protobuf:"bytes,3,opt,name=left,proto3" json:"left,omitempty"`
 	// Output only. On the right; absent when REMOVED.
 	Right *Document `protobuf:"bytes,4,opt,name=right,proto3" json:"right,omitempty"`
-	// Output only. The change as a unified diff, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
+	// Output only. The change as a unified diff of up to 3 MiB, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
 	UnifiedDiff   string `protobuf:"bytes,5,opt,name=unified_diff,json=unifiedDiff,proto3" json:"unified_diff,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -10,7 +10,7 @@ use crate::domain::exchange::Origin;
 use crate::domain::fault::Fault;
 use crate::domain::id::{ExchangeId, RunId};
 use crate::grpc::page::Sizes;
-use crate::grpc::{pb, unimplemented};
+use crate::grpc::pb;
 
 pub use self::told::{ancestor_to_pb, diff_to_pb, hit_to_pb, node_to_pb, shown_to_pb, sum_to_pb, thread_to_pb};
 
@@ -156,15 +156,12 @@ fn aspects_from_pb(numbers: Vec<i32>, omit_same: bool, at: &Path<'_>, problems: 
     let given = message::all(numbers, at, problems, |number, at, problems| {
         problem::chosen::<pb::DiffAspect>(number, words, at, problems)
     })?;
-    if let Some(index) = given.iter().position(|aspect| *aspect == pb::DiffAspect::Documents) {
-        problems.not_implemented(&at.index(index), unimplemented::DIFF_DOCUMENTS);
-        return None;
-    }
     let has = |aspect| given.is_empty() || given.contains(&aspect);
     Some(Aspects {
         messages: has(pb::DiffAspect::Messages),
         settings: has(pb::DiffAspect::Settings),
         tools: has(pb::DiffAspect::Tools),
+        documents: has(pb::DiffAspect::Documents),
         omit_same,
     })
 }

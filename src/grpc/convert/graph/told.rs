@@ -7,7 +7,7 @@ use crate::domain::settings::EffectiveSetting;
 use crate::domain::thread::Thread;
 use crate::domain::tool::Tool;
 use crate::engine::Estimate;
-use crate::grpc::convert::{contract, exchange, execution, id, message, moment, run, thread, tool, usage};
+use crate::grpc::convert::{contract, exchange, execution, id, message, moment, run, thread, tool, usage, workspace};
 use crate::grpc::pb;
 
 /// An exchange in the graph.
@@ -127,7 +127,7 @@ pub fn diff_to_pb(page: DiffPage, next_page_token: String) -> pb::DiffResponse {
         messages: page.messages.into_iter().map(message_to_pb).collect(),
         settings: page.settings.into_iter().map(setting_to_pb).collect(),
         tools: page.tools.into_iter().map(tool_to_pb).collect(),
-        documents: Vec::new(),
+        documents: page.documents.into_iter().map(|pair| workspace::pair_to_pb((pair, String::new()))).collect(),
         next_page_token,
     }
 }

@@ -6,6 +6,7 @@ mod graph;
 mod names;
 mod pages;
 mod tools;
+mod workspace;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -68,6 +69,8 @@ impl World {
             stop_reason_raw: String::new(),
             offered: None,
             standing: None,
+            workspace: Default::default(),
+            head_before: Default::default(),
             lineage: Lineage::Nothing,
             settings: Vec::new(),
             validation: Validation::default(),
@@ -128,6 +131,7 @@ pub(crate) fn run(id: &str) -> Run {
         created_at: Moment(1),
         updated_at: Moment(1),
         past: Vec::new(),
+        workspace: None,
     }
 }
 

@@ -129,7 +129,8 @@ export type WorkspacePoint = Message<"antiphon.v1.WorkspacePoint"> & {
    */
   point: {
     /**
-     * As of a point on a thread's path: what the next turn started from, and at the head the live state.
+     * As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+     * a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
      *
      * @generated from field: antiphon.v1.ThreadTurnPoint thread = 1;
      */
@@ -245,7 +246,7 @@ export type DocumentDiff = Message<"antiphon.v1.DocumentDiff"> & {
   right?: Document;
 
   /**
-   * Output only. The change as a unified diff, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
+   * Output only. The change as a unified diff of up to 3 MiB, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
    *
    * @generated from field: string unified_diff = 5;
    */

@@ -559,12 +559,18 @@ class ThreadMove(_message.Message):
     TO_EXCHANGE_ID_FIELD_NUMBER: _builtins.int
     RUN_ID_FIELD_NUMBER: _builtins.int
     TIME_FIELD_NUMBER: _builtins.int
+    FROM_WORKSPACE_ROOT_FIELD_NUMBER: _builtins.int
+    TO_WORKSPACE_ROOT_FIELD_NUMBER: _builtins.int
     from_exchange_id: _builtins.str
     """Output only. The head before; empty when there was none."""
     to_exchange_id: _builtins.str
     """Output only. The head after."""
     run_id: _builtins.str
     """Output only. The run that moved it; empty for a restore."""
+    from_workspace_root: _builtins.str
+    """Output only. The version of the documents before; empty for none."""
+    to_workspace_root: _builtins.str
+    """Output only. The version of the documents after; empty for none."""
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
         """Output only. When."""
@@ -576,10 +582,12 @@ class ThreadMove(_message.Message):
         to_exchange_id: _builtins.str = ...,
         run_id: _builtins.str = ...,
         time: _timestamp_pb2.Timestamp | None = ...,
+        from_workspace_root: _builtins.str = ...,
+        to_workspace_root: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_exchange_id", b"from_exchange_id", "run_id", b"run_id", "time", b"time", "to_exchange_id", b"to_exchange_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_exchange_id", b"from_exchange_id", "from_workspace_root", b"from_workspace_root", "run_id", b"run_id", "time", b"time", "to_exchange_id", b"to_exchange_id", "to_workspace_root", b"to_workspace_root"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -124,7 +124,7 @@ class ThreadServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Restore(self, request, context):
-        """Moves the head to an earlier exchange, deleting nothing.
+        """Moves the head to an earlier exchange, and the documents to those that were there then, deleting nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -46,7 +46,7 @@ class ThreadServiceStub:
     ListTurns: _grpc.UnaryUnaryMultiCallable[_thread_service_pb2.ListTurnsRequest, _thread_service_pb2.ListTurnsResponse]
     """Lists the turns on a thread's path."""
     Restore: _grpc.UnaryUnaryMultiCallable[_thread_service_pb2.RestoreRequest, _thread_service_pb2.RestoreResponse]
-    """Moves the head to an earlier exchange, deleting nothing."""
+    """Moves the head to an earlier exchange, and the documents to those that were there then, deleting nothing."""
     ListMoves: _grpc.UnaryUnaryMultiCallable[_thread_service_pb2.ListMovesRequest, _thread_service_pb2.ListMovesResponse]
     """Lists where the head was, newest first."""
 
@@ -68,7 +68,7 @@ class ThreadServiceAsyncStub(ThreadServiceStub):
     ListTurns: _aio.UnaryUnaryMultiCallable[_thread_service_pb2.ListTurnsRequest, _thread_service_pb2.ListTurnsResponse]  # type: ignore[assignment]
     """Lists the turns on a thread's path."""
     Restore: _aio.UnaryUnaryMultiCallable[_thread_service_pb2.RestoreRequest, _thread_service_pb2.RestoreResponse]  # type: ignore[assignment]
-    """Moves the head to an earlier exchange, deleting nothing."""
+    """Moves the head to an earlier exchange, and the documents to those that were there then, deleting nothing."""
     ListMoves: _aio.UnaryUnaryMultiCallable[_thread_service_pb2.ListMovesRequest, _thread_service_pb2.ListMovesResponse]  # type: ignore[assignment]
     """Lists where the head was, newest first."""
 
@@ -129,7 +129,7 @@ class ThreadServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thread_service_pb2.RestoreRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thread_service_pb2.RestoreResponse, _abc.Awaitable[_thread_service_pb2.RestoreResponse]]:
-        """Moves the head to an earlier exchange, deleting nothing."""
+        """Moves the head to an earlier exchange, and the documents to those that were there then, deleting nothing."""
 
     @_abc_1.abstractmethod
     def ListMoves(

@@ -140,7 +140,9 @@ class WorkspacePoint(_message.Message):
     ROOT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def thread(self) -> _thread_pb2.ThreadTurnPoint:
-        """As of a point on a thread's path: what the next turn started from, and at the head the live state."""
+        """As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+        a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
+        """
 
     @_builtins.property
     def exchange(self) -> Global___ExchangeWorkspace:
@@ -231,7 +233,7 @@ class DocumentDiff(_message.Message):
     kind: Global___ChangeKind.ValueType
     """Output only. How; never SAME."""
     unified_diff: _builtins.str
-    """Output only. The change as a unified diff, when asked for and both sides are UTF-8 of up to 1 MiB; else empty."""
+    """Output only. The change as a unified diff of up to 3 MiB, when asked for and both sides are UTF-8 of up to 1 MiB; else empty."""
     @_builtins.property
     def left(self) -> Global___Document:
         """Output only. On the left; absent when ADDED."""
