@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream::BoxStream;
+use tokio::time::timeout;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::call::Call;
@@ -190,9 +192,17 @@ impl Reading {
     }
 }
 
+/// How long the writer of a document may be silent: what came of it is in memory meanwhile.
+const SILENCE: Duration = Duration::from_secs(60);
+
 /// What the writer of a document says next; absent when it ended its side.
 async fn next(inbound: &mut Streaming<pb::StreamWriteDocumentRequest>) -> Result<Option<Part>, Fault> {
-    match inbound.message().await {
+    let Ok(said) = timeout(SILENCE, inbound.message()).await else {
+        let message =
+            format!("nothing came for {} seconds, so nothing was written: send the document again", SILENCE.as_secs());
+        return Err(Fault::new(Reason::Deadline, message));
+    };
+    match said {
         Ok(Some(message)) => convert::part_from_pb(message).map(Some),
         Ok(None) => Ok(None),
         Err(broken) if broken.code() == tonic::Code::OutOfRange || broken.code() == tonic::Code::ResourceExhausted => {

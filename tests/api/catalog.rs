@@ -136,7 +136,7 @@ async fn the_server_says_what_it_is() {
     let counts = info.configured.unwrap();
     assert_eq!((counts.prompts, counts.profiles, counts.backends, counts.contracts), (1, 2, 2, 3));
     assert!(info.limits.iter().any(|limit| limit.name == "max_message_bytes" && limit.value == 32 << 20));
-    assert!(info.unimplemented_features.contains(&"WorkspaceService.WriteDocuments".to_owned()));
+    assert_eq!(info.unimplemented_features, antiphon::grpc::unimplemented::features());
     assert!(!info.draining && !info.namespace.is_empty());
 }
 

@@ -14,6 +14,7 @@ mod support;
 
 pub(crate) use support::{look, raw, stub};
 
+mod branches;
 mod busy;
 mod capture;
 mod catalog;

@@ -260,7 +260,7 @@ impl App {
         exchange: ExchangeId,
     ) -> Result<Option<Thread>, Fault> {
         let head = self.ledger.head(namespace, id).await.map_err(store_fault)?;
-        if !head.is_some_and(|(head, _)| head.exchange == Some(exchange)) {
+        if head.is_none_or(|(head, _)| head.exchange != Some(exchange)) {
             return Ok(None);
         }
         Ok(self.ledger.thread(namespace, id).await.map_err(store_fault)?.map(|(thread, _)| thread))

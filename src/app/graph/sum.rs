@@ -217,8 +217,11 @@ impl App {
         let mut ahead = vec![top];
         while let Some(place) = ahead.pop() {
             self.add_run(namespace, self.glance_at(namespace, place).await?.run_id, sum).await?;
+            if place.depth >= deepest {
+                continue;
+            }
             let mut after = None;
-            while place.depth < deepest {
+            loop {
                 let children = self.ledger.children(namespace, place, after, BATCH).await.map_err(store_fault)?;
                 ahead.extend(children.iter().map(|(_, place)| *place));
                 match children.last() {

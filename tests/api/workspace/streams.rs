@@ -57,7 +57,7 @@ async fn receive(server: &Running, name: &str, offset: u64) -> Result<(pb::Docum
     Ok((opened.unwrap(), chunks))
 }
 
-/// What was cut one way comes back whole cut another way, from any place on; equal content is kept once.
+/// S1-24: what was cut one way comes back whole cut another way, from any place on; equal content is kept once, on whatever branches.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_large_document_comes_back_whole() {
     let server = Running::echo().await;
