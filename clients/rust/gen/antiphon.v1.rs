@@ -1882,7 +1882,8 @@ pub mod workspace_point {
     /// Required. One of the ways to name it.
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Point {
-        /// As of a point on a thread's path: what the next turn started from, and at the head the live state.
+        /// As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+        /// a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
         #[prost(message, tag = "1")]
         Thread(super::ThreadTurnPoint),
         /// As of an exchange.
@@ -1925,7 +1926,7 @@ pub struct DocumentDiff {
     /// Output only. On the right; absent when REMOVED.
     #[prost(message, optional, tag = "4")]
     pub right: ::core::option::Option<Document>,
-    /// Output only. The change as a unified diff, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
+    /// Output only. The change as a unified diff of up to 3 MiB, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
     #[prost(string, tag = "5")]
     pub unified_diff: ::prost::alloc::string::String,
 }
@@ -11523,6 +11524,12 @@ pub struct ThreadMove {
     /// Output only. When.
     #[prost(message, optional, tag = "4")]
     pub time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Output only. The version of the documents before; empty for none.
+    #[prost(string, tag = "5")]
+    pub from_workspace_root: ::prost::alloc::string::String,
+    /// Output only. The version of the documents after; empty for none.
+    #[prost(string, tag = "6")]
+    pub to_workspace_root: ::prost::alloc::string::String,
 }
 /// Generated client implementations.
 pub mod thread_service_client {
@@ -11766,7 +11773,7 @@ pub mod thread_service_client {
                 .insert(GrpcMethod::new("antiphon.v1.ThreadService", "ListTurns"));
             self.inner.unary(req, path, codec).await
         }
-        /// Moves the head to an earlier exchange, deleting nothing.
+        /// Moves the head to an earlier exchange, and the documents to those that were there then, deleting nothing.
         pub async fn restore(
             &mut self,
             request: impl tonic::IntoRequest<super::RestoreRequest>,
@@ -11880,7 +11887,7 @@ pub mod thread_service_server {
             tonic::Response<super::ListTurnsResponse>,
             tonic::Status,
         >;
-        /// Moves the head to an earlier exchange, deleting nothing.
+        /// Moves the head to an earlier exchange, and the documents to those that were there then, deleting nothing.
         async fn restore(
             &self,
             request: tonic::Request<super::RestoreRequest>,
