@@ -29,7 +29,7 @@ async fn a_signal_ends_the_coordination() {
                         signal.notify_one();
                         std::future::pending::<Action>().await
                     }
-                    "turn" => more("slow"),
+                    "turn" => more("patient"),
                     _ => more("the forecast"),
                 }
             }

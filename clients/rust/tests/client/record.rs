@@ -63,6 +63,38 @@ async fn a_callback_may_call_the_same_backend_at_capacity_one() {
 }
 
 #[tokio::test]
+async fn an_answer_that_meets_a_full_queue_is_given_again() {
+    let (_server, client) = served();
+    let narrow = |said: &str| Request::new(said).profile("narrow");
+    let mut seen = Vec::new();
+    let mut holding = Vec::new();
+    let filling = |decision: Decision| {
+        let mut names = Vec::new();
+        if decision.starting {
+            for name in [fresh(), fresh()] {
+                holding.push(tokio::spawn(client.capture(narrow("hold").run_id(&name)).into_future()));
+                names.push(name);
+            }
+        }
+        seen.push(decision.exchange.text);
+        let (client, action) = (client.clone(), Continue::new(narrow("through")));
+        async move {
+            // One is at work and the other in the queue.
+            for name in names {
+                while client.run(&name).await.is_err() {}
+            }
+            action
+        }
+    };
+    let start = client.capture("zero").await.unwrap();
+    assert_eq!(client.coordinate(&start, 1, filling).await.unwrap().state, OutcomeState::Exhausted);
+    assert_eq!(seen.len(), 2);
+    for held in holding {
+        assert_eq!(held.await.unwrap().unwrap().text, "held");
+    }
+}
+
+#[tokio::test]
 async fn whoever_is_overtaken_is_told() {
     let (server, client) = served();
     let other = Client::connect(server.address()).unwrap();

@@ -49,6 +49,11 @@ text = "It took a while, and there is much to tell."
 chunk_gap_ms = 50
 
 [[backends.script.rules]]
+when = "patient"
+text = "It took a while, and there is much to tell."
+chunk_gap_ms = 5000
+
+[[backends.script.rules]]
 when = "forecast"
 on = "user"
 tool_calls = [{ name = "weather", arguments = { city = "Lisbon" } }, { name = "tide", arguments = { city = "Lisbon" } }]

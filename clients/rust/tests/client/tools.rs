@@ -245,6 +245,10 @@ async fn what_the_model_fails_with_comes_back_and_is_told_to_nobody() {
     let found = client.coordination(&name).await.unwrap();
     assert!(!format!("{:?}", found.raw()).contains("sk-secret"));
 
+    let nobody = client.coordinate(request(), 0, says([]).next()).await.unwrap_err();
+    assert_eq!(nobody.reason, "PROVIDER_REFUSED_REQUEST");
+    assert!(nobody.to_string().contains("does not call models"), "{nobody}");
+
     let mut tries = 0;
     let busy = |_| {
         tries += 1;

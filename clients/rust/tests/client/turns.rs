@@ -75,13 +75,13 @@ async fn every_turn_can_be_heard() {
 #[tokio::test]
 async fn a_response_that_is_dropped_ends_its_run_and_one_that_is_cancelled_says_so() {
     let (_server, client) = served();
-    let mut left = client.capture("slow").stream().unwrap();
+    let mut left = client.capture("patient").stream().unwrap();
     let run_id = left.run_id().to_owned();
     left.next().await.unwrap().unwrap();
     drop(left);
     until(Some(RunState::Cancelled), async || run_state(&client, &run_id).await).await;
 
-    let mut cancelled = client.capture("slow").stream().unwrap();
+    let mut cancelled = client.capture("patient").stream().unwrap();
     cancelled.next().await.unwrap().unwrap();
     cancelled.cancel().await.unwrap();
     let last = loop {
