@@ -16,7 +16,7 @@ from antiphon.exchange import Delta, Exchange, Probe, Warning
 from antiphon.generation import Generated, Generation
 from antiphon.message import Message
 from antiphon.record import Facts, Recorded
-from antiphon.request import NewThread, Parameters, Request, ThreadPoint, ThreadTurn
+from antiphon.request import HistoryView, NewThread, Parameters, Request, ThreadPoint, ThreadTurn
 from antiphon.thread import Coordination, Inspection, Run, RunEvent, Thread, Turn
 from antiphon.tls import TLS
 from antiphon.tool import OfferedTool, Pause, Tool, ToolCall, ToolResult
@@ -42,6 +42,7 @@ __all__ = [
     "Fail",
     "Generated",
     "Generation",
+    "HistoryView",
     "Inspection",
     "Message",
     "NewThread",
