@@ -124,7 +124,7 @@ class Threaded:
 
         if inspect.isgeneratorfunction(method):
             return step
-        return stream if name == "stream" else call
+        return stream if name in ("stream", "with_provider_credential") else call
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return _stepwise(iter(cast(Response[Any], self._client)))
