@@ -136,7 +136,7 @@ func clientOf(connection *grpc.ClientConn, carrier carrier, attachFor time.Durat
 }
 
 // WithProviderCredential is the same client for calls whose provider gets this credential in place of the server's own. It shares the
-// connection, which is closed with the client that it was made of.
+// connection: closing one closes both.
 func (c *Client) WithProviderCredential(credential string) *Client {
 	carrier := c.carrier
 	carrier.provider = credential

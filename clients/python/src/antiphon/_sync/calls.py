@@ -108,8 +108,8 @@ class Calls:
         return self._channel
 
     def with_provider_credential(self: Own, credential: str) -> Own:
-        """The same client for calls whose provider gets this credential in place of the server's own. It shares the connection, which is closed with
-        the client that it was made of."""
+        """The same client for calls whose provider gets this credential in place of the server's own. It shares the connection: closing one
+        closes both."""
         other = copy(self)
         kept = [pair for pair in self._metadata if pair[0] != PROVIDER_CREDENTIAL]
         other._metadata = (*kept, (PROVIDER_CREDENTIAL, credential))
