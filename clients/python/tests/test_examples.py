@@ -16,7 +16,6 @@ from analysis_loop import analyse
 from antiphon.testing import Server
 from branching_review import review_all
 
-import antiphon
 from antiphon import AsyncClient, Client, Request, Suspend
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -152,7 +151,7 @@ def test_what_the_readme_shows_runs(server: Server) -> None:
     pieces = re.findall(r"```python\n(.*?)```", (EXAMPLES.parent / "README.md").read_text("utf-8"), re.DOTALL)
     assert len(pieces) == 7
     with Client(server.address) as client:
-        names: dict[str, object] = {**vars(antiphon), "coordination_id": "readme"}
+        names: dict[str, object] = {"coordination_id": "readme"}
         client.coordinate(Request("zero"), 3, lambda decision: Suspend(), coordination_id="readme")
         for piece in pieces:
             names["client"] = client
