@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -25,14 +24,16 @@ import (
 // Client talks to one server. Several goroutines may use it at once.
 type Client struct {
 	connection    *grpc.ClientConn
+	carrier       carrier
 	attachFor     time.Duration
 	exchanges     pb.ExchangeServiceClient
 	coordinations pb.CoordinationServiceClient
 	threads       pb.ThreadServiceClient
 	runs          pb.RunServiceClient
-
-	lock     sync.Mutex
-	memories map[string]*memory
+	graph         pb.GraphServiceClient
+	tools         pb.ToolServiceClient
+	catalog       pb.CatalogServiceClient
+	memories      *memories
 }
 
 // TLS is how the connection is secured: with the system's authorities, unless CA names a file of others. With a certificate and
@@ -103,13 +104,6 @@ func Dial(address string, options ...DialOption) (*Client, error) {
 			return nil, err
 		}
 	}
-	var sent []string
-	if said.token != "" {
-		sent = append(sent, "authorization", "Bearer "+said.token)
-	}
-	if said.provider != "" {
-		sent = append(sent, "antiphon-provider-credential", said.provider)
-	}
 	all := []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
 		// Nothing is read from the environment or a name server's records that the caller did not ask for.
@@ -121,12 +115,6 @@ func Dial(address string, options ...DialOption) (*Client, error) {
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
 			MinConnectTimeout: 5 * time.Second,
 		}),
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, asked, answer any, connection *grpc.ClientConn, next grpc.UnaryInvoker, options ...grpc.CallOption) error {
-			return next(metadata.AppendToOutgoingContext(ctx, sent...), method, asked, answer, connection, options...)
-		}),
-		grpc.WithChainStreamInterceptor(func(ctx context.Context, about *grpc.StreamDesc, connection *grpc.ClientConn, method string, next grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
-			return next(metadata.AppendToOutgoingContext(ctx, sent...), about, connection, method, options...)
-		}),
 	}
 	if said.keepalive > 0 {
 		all = append(all, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: said.keepalive, Timeout: 20 * time.Second}))
@@ -135,11 +123,51 @@ func Dial(address string, options ...DialOption) (*Client, error) {
 	if err != nil {
 		return nil, invalid("address %s: %v", address, err)
 	}
+	return clientOf(connection, carrier{connection, said.token, said.provider}, said.attachFor, newMemories()), nil
+}
+
+func clientOf(connection *grpc.ClientConn, carrier carrier, attachFor time.Duration, memories *memories) *Client {
 	return &Client{
-		connection: connection, attachFor: said.attachFor, memories: map[string]*memory{},
-		exchanges: pb.NewExchangeServiceClient(connection), coordinations: pb.NewCoordinationServiceClient(connection),
-		threads: pb.NewThreadServiceClient(connection), runs: pb.NewRunServiceClient(connection),
-	}, nil
+		connection: connection, carrier: carrier, attachFor: attachFor, memories: memories,
+		exchanges: pb.NewExchangeServiceClient(carrier), coordinations: pb.NewCoordinationServiceClient(carrier),
+		threads: pb.NewThreadServiceClient(carrier), runs: pb.NewRunServiceClient(carrier), graph: pb.NewGraphServiceClient(carrier),
+		tools: pb.NewToolServiceClient(carrier), catalog: pb.NewCatalogServiceClient(carrier),
+	}
+}
+
+// WithProviderCredential is the same client for calls whose provider gets this credential in place of the server's own. It shares the
+// connection: closing one closes both.
+func (c *Client) WithProviderCredential(credential string) *Client {
+	carrier := c.carrier
+	carrier.provider = credential
+	return clientOf(c.connection, carrier, c.attachFor, c.memories)
+}
+
+// carrier is a connection over which every call carries the caller's keys.
+type carrier struct {
+	grpc.ClientConnInterface
+	token    string
+	provider string
+}
+
+func (c carrier) with(ctx context.Context) context.Context {
+	if c.token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+c.token)
+	}
+	if c.provider != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "antiphon-provider-credential", c.provider)
+	}
+	return ctx
+}
+
+// Invoke makes a call.
+func (c carrier) Invoke(ctx context.Context, method string, asked, answer any, options ...grpc.CallOption) error {
+	return c.ClientConnInterface.Invoke(c.with(ctx), method, asked, answer, options...)
+}
+
+// NewStream opens a stream.
+func (c carrier) NewStream(ctx context.Context, about *grpc.StreamDesc, method string, options ...grpc.CallOption) (grpc.ClientStream, error) {
+	return c.ClientConnInterface.NewStream(c.with(ctx), about, method, options...)
 }
 
 // FromEnv makes a client of the server that ANTIPHON_SERVER names, else of the one at its usual place on this machine, with the
@@ -156,7 +184,7 @@ func FromEnv(options ...DialOption) (*Client, error) {
 func (c *Client) Close() error { return c.connection.Close() }
 
 // Raw is the connection, for the clients in antiphon/gen/antiphonv1. What is called over it carries the same keys.
-func (c *Client) Raw() grpc.ClientConnInterface { return c.connection }
+func (c *Client) Raw() grpc.ClientConnInterface { return c.carrier }
 
 func (t *TLS) credentials() (credentials.TransportCredentials, error) {
 	config := &tls.Config{ServerName: t.ServerName, MinVersion: tls.VersionTLS12}

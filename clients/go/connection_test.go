@@ -99,6 +99,11 @@ func TestBothSidesShowWhoTheyAre(t *testing.T) {
 	equal(t, run.Usage.Completeness, "unknown_98")
 	equal(t, ear.heard[0].Get("authorization"), []string{"Bearer key-1"})
 	equal(t, ear.heard[0].Get("antiphon-provider-credential"), []string{"sk-1"})
+	must(client.WithProviderCredential("sk-2").Run(t.Context(), "r"))(t)
+	must(client.Run(t.Context(), "r"))(t)
+	equal(t, ear.heard[1].Get("antiphon-provider-credential"), []string{"sk-2"})
+	equal(t, ear.heard[1].Get("authorization"), []string{"Bearer key-1"})
+	equal(t, ear.heard[2].Get("antiphon-provider-credential"), []string{"sk-1"})
 }
 
 func TestAServerThatNobodyVouchesForIsNotTalkedTo(t *testing.T) {

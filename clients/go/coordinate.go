@@ -61,17 +61,8 @@ type coordinator struct {
 
 func (c *Client) coordinator(id string, all chosen, next NextAction, standing bool) *coordinator {
 	made := &coordinator{
-		client: c, chosen: all, next: next, standing: standing, id: id, memory: newMemory(), functions: map[string]*Tool{},
+		client: c, chosen: all, next: next, standing: standing, id: id, memory: c.memories.of(id), functions: map[string]*Tool{},
 		paused: map[string]bool{},
-	}
-	if id != "" {
-		c.lock.Lock()
-		defer c.lock.Unlock()
-		if known := c.memories[id]; known != nil {
-			made.memory = known
-		} else {
-			c.memories[id] = made.memory
-		}
 	}
 	made.learn(all.tools)
 	return made
@@ -84,13 +75,7 @@ func (o *coordinator) learn(tools []*Tool) {
 }
 
 // forget lets go of what this process remembers, once there is nothing left.
-func (o *coordinator) forget() {
-	o.client.lock.Lock()
-	defer o.client.lock.Unlock()
-	if o.client.memories[o.id] == o.memory && o.memory.empty() {
-		delete(o.client.memories, o.id)
-	}
-}
+func (o *coordinator) forget() { o.client.memories.forget(o.id, o.memory) }
 
 func (o *coordinator) failed() error {
 	o.lock.Lock()

@@ -222,12 +222,18 @@ func TestWhatTheReadmeShowsStandsHere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := os.ReadFile("example_test.go")
+	stands(t, string(readme), "example_test.go", 7)
+}
+
+// stands tells whether every piece of Go of a page is in a file.
+func stands(t *testing.T, page, file string, wanted int) {
+	t.Helper()
+	source, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pieces := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(readme), -1)
-	equal(t, len(pieces), 7)
+	pieces := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(page, -1)
+	equal(t, len(pieces), wanted)
 	here := unindented(string(source))
 	for _, piece := range pieces {
 		said := unindented(strings.ReplaceAll(piece[1], `"127.0.0.1:7373"`, "shared.Address"))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 
@@ -51,6 +52,8 @@ type Exchange struct {
 	StopReason string
 	// Validation is whether the answer has its form: "valid", "invalid" or "not_applicable".
 	Validation string
+	// Violations are what is wrong with the form of the answer, each with where.
+	Violations []string
 	// ToolCalls are the calls of the answer that nothing answers yet.
 	ToolCalls []ToolCall
 	// Tools are those that this very call offered.
@@ -87,6 +90,15 @@ func decode(checked *pb.Validation, text string, into any) error {
 	return json.Unmarshal([]byte(text), into)
 }
 
+// violations are what is wrong, in a line each: where, as a JSON Pointer, and what.
+func violations(raw *pb.Validation) []string {
+	var made []string
+	for _, found := range raw.GetViolations() {
+		made = append(made, strings.TrimPrefix(found.GetInstancePath()+": "+found.GetMessage(), ": "))
+	}
+	return made
+}
+
 // Setting is a setting as it was used, such as "model", read as JSON; nil when there was none.
 func (e *Exchange) Setting(name string) any {
 	for _, setting := range e.raw.GetEffectiveSettings() {
@@ -116,7 +128,7 @@ func exchangeOf(raw *pb.Exchange) *Exchange {
 		ExchangeID: raw.GetExchangeId(), ParentExchangeID: raw.GetParentExchangeId(), RunID: raw.GetRunId(),
 		ThreadID: raw.GetThreadId(), Turn: raw.GetTurn(), Messages: messagesOf(raw.GetMessages()),
 		Assistant: MessageOf(raw.GetAssistant()), Text: raw.GetText(), StopReason: word(raw.GetStopReason()),
-		Validation: word(raw.GetValidation().GetStatus()), ToolCalls: toolCallsOf(raw.GetPendingToolCalls()),
+		Validation: word(raw.GetValidation().GetStatus()), Violations: violations(raw.GetValidation()), ToolCalls: toolCallsOf(raw.GetPendingToolCalls()),
 		Tools:         offeredOf(raw.GetTools().GetOffered().GetTools()),
 		StandingTools: offeredOf(raw.GetTools().GetStanding().GetTools()), Usage: usageOf(raw.GetUsage()),
 		Labels: maps.Clone(raw.GetLabels()), Captured: true, raw: raw,
@@ -191,6 +203,8 @@ type Probe struct {
 	StopReason string
 	// Validation is whether the answer has its form.
 	Validation string
+	// Violations are what is wrong with the form of the answer, each with where.
+	Violations []string
 	// Usage is what it consumed.
 	Usage Usage
 	// RunID is a fresh id, which is on no record.
@@ -210,7 +224,7 @@ func (p *Probe) Decode(into any) error { return decode(p.raw.GetValidation(), p.
 func probeOf(raw *pb.ProbeResponse) *Probe {
 	return &Probe{
 		Text: raw.GetText(), Messages: messagesOf(raw.GetMessages()), StopReason: word(raw.GetStopReason()),
-		Validation: word(raw.GetValidation().GetStatus()), Usage: usageOf(raw.GetUsage()), RunID: raw.GetRunId(),
+		Validation: word(raw.GetValidation().GetStatus()), Violations: violations(raw.GetValidation()), Usage: usageOf(raw.GetUsage()), RunID: raw.GetRunId(),
 		Warnings: warningsOf(raw.GetWarnings()), raw: raw,
 	}
 }

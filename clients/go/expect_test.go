@@ -4,10 +4,13 @@ package antiphon_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
 
 	"antiphon"
 )
@@ -66,7 +69,7 @@ func shown(found any) any {
 		}
 		return made
 	}
-	return found
+	return looked(found)
 }
 
 func names(tools []antiphon.OfferedTool) []string {
@@ -87,6 +90,27 @@ func transcript(messages []antiphon.Message) []any {
 		made = append(made, object{"role": message.Role, "text": text})
 	}
 	return made
+}
+
+// failure is an error in the words of the scenarios.
+func failure(err error) (object, error) {
+	var own *raised
+	var pause *antiphon.Pause
+	var known *antiphon.Error
+	switch {
+	case errors.As(err, &own):
+		if err != error(own) {
+			return nil, fmt.Errorf("the callback's error came out as %T", err)
+		}
+		return object{"raised": own.text}, nil
+	case errors.As(err, &pause):
+		return object{"paused": pause.CoordinationID}, nil
+	case errors.As(err, &known):
+		return object{
+			"code": code.Code(known.Code).String(), "reason": known.Reason, "metadata": known.Metadata, "message": known.Message,
+		}, nil
+	}
+	return nil, err
 }
 
 // normal is a value as JSON has it, so that numbers of all kinds are equal.

@@ -22,7 +22,7 @@ type Branch struct {
 //
 // It takes OnThread, with a NewThread, and RequestID.
 func (c *Client) Fork(ctx context.Context, from Source, input Input, options ...Option) (*Exchange, error) {
-	raw, err := forkOf("Fork", from, []Input{input}, options)
+	raw, err := forkOf("Fork", from, []Input{input}, options, "OnThread")
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (c *Client) Fork(ctx context.Context, from Source, input Input, options ...
 
 // ForkConversation makes a new thread and gives the conversation, to go on with. It takes what Fork does.
 func (c *Client) ForkConversation(ctx context.Context, from Source, options ...Option) (*Conversation, error) {
-	raw, err := forkOf("ForkConversation", from, []Input{nil}, options)
+	raw, err := forkOf("ForkConversation", from, []Input{nil}, options, "OnThread")
 	if err != nil {
 		return nil, err
 	}
@@ -59,12 +59,9 @@ func (c *Client) ForkConversation(ctx context.Context, from Source, options ...O
 // ForkAll makes several threads from one point, one for each input, whose first turns are executed at once. One that fails has its
 // error, and takes no other with it.
 //
-// It takes RequestID. Threads that are to have names or ids are made one by one.
+// It takes OnThreads and RequestID.
 func (c *Client) ForkAll(ctx context.Context, from Source, inputs []Input, options ...Option) ([]Branch, error) {
-	if _, err := read("ForkAll", options, "RequestID"); err != nil {
-		return nil, err
-	}
-	raw, err := forkOf("ForkAll", from, inputs, options)
+	raw, err := forkOf("ForkAll", from, inputs, options, "OnThreads")
 	if err != nil {
 		return nil, err
 	}
@@ -90,14 +87,18 @@ func (c *Client) ForkAll(ctx context.Context, from Source, inputs []Input, optio
 	return made, nil
 }
 
-func forkOf(name string, from Source, inputs []Input, options []Option) (*pb.ForkRequest, error) {
-	all, err := read(name, options, "OnThread", "RequestID")
+func forkOf(name string, from Source, inputs []Input, options []Option, threads string) (*pb.ForkRequest, error) {
+	all, err := read(name, options, threads, "RequestID")
 	if err != nil {
 		return nil, err
 	}
-	thread, ok := all.place.(NewThread)
-	if all.place != nil && !ok {
+	if made, ok := all.place.(NewThread); ok {
+		all.threads = []NewThread{made}
+	} else if all.place != nil {
 		return nil, invalid("a fork makes its thread: OnThread takes a NewThread here, not %T", all.place)
+	}
+	if len(all.threads) > len(inputs) {
+		return nil, invalid("there are %d threads for %d inputs", len(all.threads), len(inputs))
 	}
 	raw := &pb.ForkRequest{RequestId: all.requestID}
 	if raw.RequestId == "" {
@@ -116,13 +117,18 @@ func forkOf(name string, from Source, inputs []Input, options []Option) (*pb.For
 		}
 		raw.Source = &pb.ForkRequest_Exchange{Exchange: at}
 	}
-	if exchange, ok := from.(*Exchange); ok && thread.ProfileID == "" {
-		thread.ProfileID = exchange.Profile()
-		if thread.Model == "" {
-			thread.Model = exchange.Model()
+	exchange, known := from.(*Exchange)
+	for i, input := range inputs {
+		var thread NewThread
+		if i < len(all.threads) {
+			thread = all.threads[i]
 		}
-	}
-	for _, input := range inputs {
+		if known && thread.ProfileID == "" {
+			thread.ProfileID = exchange.Profile()
+			if thread.Model == "" {
+				thread.Model = exchange.Model()
+			}
+		}
 		branch := &pb.ForkBranch{}
 		if branch.Thread, err = thread.toRaw(); err != nil {
 			return nil, err

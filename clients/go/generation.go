@@ -61,27 +61,11 @@ type Generated struct {
 }
 
 func generationOf(raw *pb.GenerationNeeded, coordinationID string) *Generation {
-	said := raw.GetParameters()
 	made := &Generation{
 		GenerationID: raw.GetGenerationId(), RunID: raw.GetRunId(), CoordinationID: coordinationID, Number: raw.GetNumber(),
 		Kind: word(raw.GetKind()), Messages: messagesOf(raw.GetMessages()), Model: raw.GetModel(), BackendID: raw.GetBackendId(),
-		Tools: offeredOf(raw.GetTools().GetTools()), raw: raw,
-	}
-	if said != nil {
-		made.Parameters = Parameters{
-			Temperature: said.Temperature, TopP: said.TopP, MaxOutputTokens: said.MaxOutputTokens, StopSequences: said.GetStopSequences(),
-			Seed: said.Seed, ReasoningEffort: said.GetReasoningEffort(), ParallelToolCalls: said.ParallelToolCalls, ExtraJSON: said.GetExtraJson(),
-		}
-	}
-	switch choice := raw.GetToolChoice().GetChoice().(type) {
-	case *pb.ToolChoice_Auto:
-		made.ToolChoice = "auto"
-	case *pb.ToolChoice_None:
-		made.ToolChoice = "none"
-	case *pb.ToolChoice_Required:
-		made.ToolChoice = "required"
-	case *pb.ToolChoice_Named:
-		made.ToolChoice = choice.Named.GetName()
+		Tools: offeredOf(raw.GetTools().GetTools()), Parameters: parametersOf(raw.GetParameters()),
+		ToolChoice: chosenTool(raw.GetToolChoice()), raw: raw,
 	}
 	if text := raw.GetContract().GetJsonSchema().GetSchemaJson(); text != "" {
 		made.Schema = json.RawMessage(text)

@@ -61,3 +61,33 @@ func (m *memory) empty() bool {
 	defer m.lock.Unlock()
 	return len(m.answers) == 0 && len(m.results) == 0
 }
+
+// memories are those of a client, by coordination.
+type memories struct {
+	lock sync.Mutex
+	each map[string]*memory
+}
+
+func newMemories() *memories { return &memories{each: map[string]*memory{}} }
+
+// of is the memory of a coordination. One without an id is nobody else's.
+func (m *memories) of(id string) *memory {
+	if id == "" {
+		return newMemory()
+	}
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if m.each[id] == nil {
+		m.each[id] = newMemory()
+	}
+	return m.each[id]
+}
+
+// forget lets go of a memory in which there is nothing.
+func (m *memories) forget(id string, known *memory) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if m.each[id] == known && known.empty() {
+		delete(m.each, id)
+	}
+}

@@ -46,6 +46,8 @@ type chosen struct {
 	requestID       string
 	pendingID       string
 	expectedHead    string
+	expires         time.Time
+	threads         []NewThread
 }
 
 // Option is an option of a call. Each says which calls take it; another call refuses it before it does anything.
@@ -54,11 +56,16 @@ type Option struct {
 	apply func(*chosen)
 }
 
-// OnThread puts a first turn on a thread: of Capture, Stream, Chain, Coordinate and Record. With Fork and ForkConversation, which
+// OnThread puts a first turn on a thread: of Capture, Stream, Chain, Coordinate, Explain and Record. With Fork and ForkConversation, which
 // make a thread, it says which, with a [NewThread].
 func OnThread(thread Place) Option { return Option{"OnThread", func(s *chosen) { s.place = thread }} }
 
-// After is what a turn goes on from: of Stream, Chain and Record.
+// OnThreads says which threads ForkAll makes, one for each input in order; what is not said is ours.
+func OnThreads(threads ...NewThread) Option {
+	return Option{"OnThreads", func(s *chosen) { s.threads = threads }}
+}
+
+// After is what a turn goes on from: of Stream, Chain, Record, Explain and Prepare.
 func After(point Point) Option { return Option{"After", func(s *chosen) { s.after = point }} }
 
 // WithTools are functions that the model may call in every turn whose request names none of its own: of Coordinate, Attach and
@@ -87,7 +94,7 @@ func WithGenerate(generate Generate) Option {
 	return Option{"WithGenerate", func(s *chosen) { s.generate = generate }}
 }
 
-// Keep says whether what comes of it is kept: of Prompt and Reply.
+// Keep says whether what comes of it is kept: of Prompt, Reply and Prepare.
 func Keep(keep bool) Option { return Option{"Keep", func(s *chosen) { s.capture = &keep }} }
 
 // ChainLimit bounds the rounds of tool calls in a turn: of Chain, where 16 is the bound when absent, of Coordinate, where the server
@@ -141,6 +148,9 @@ func WithFacts(facts ...Facts) Option {
 
 // RequestID names a change, so that saying it twice makes it once: of Fork, ForkAll, ForkConversation, Record and CreateThread.
 func RequestID(id string) Option { return Option{"RequestID", func(s *chosen) { s.requestID = id }} }
+
+// Expires is until when what was prepared can be executed, as the server has it when absent: of Prepare.
+func Expires(at time.Time) Option { return Option{"Expires", func(s *chosen) { s.expires = at }} }
 
 // PendingID is what the caller saw a coordination wait for, so that another question is not answered by mistake: of Answer.
 func PendingID(id string) Option { return Option{"PendingID", func(s *chosen) { s.pendingID = id }} }

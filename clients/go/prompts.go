@@ -5,6 +5,7 @@ package antiphon
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -117,9 +118,24 @@ func (c *Client) uncapturedTurn(ctx context.Context, raw *pb.ExecutionRequest, b
 		}
 		return uncaptured(answer, before, standing), nil
 	}
-	found, err := c.ephemeralPrompt(ctx, raw, hear)
+	told := ""
+	found, err := c.ephemeralPrompt(ctx, raw, func(ctx context.Context, delta Delta) error {
+		switch delta.Kind {
+		case "attempt":
+			told = ""
+		case "text":
+			told += delta.Text
+		}
+		return hear(ctx, delta)
+	})
 	if err != nil {
 		return nil, err
+	}
+	if rest, ok := strings.CutPrefix(found.GetText(), told); ok && rest != "" {
+		// An answer that was quick may be there before all of its pieces are told.
+		if err := hear(ctx, Delta{"text", rest}); err != nil {
+			return nil, err
+		}
 	}
 	made := proto.CloneOf(found)
 	before = min(before, len(made.GetMessages()))

@@ -29,8 +29,8 @@ type Request struct {
 	// Repair is how often at most the model is asked again where its answer misses the contract, zero for never; as configured when
 	// absent.
 	Repair *uint32
-	// History narrows the history that is sent; what is stored is the whole one in any case.
-	History HistoryView
+	// HistoryView narrows the history that is sent; what is stored is the whole one in any case.
+	HistoryView HistoryView
 	// Tools are offered in this turn: nil offers what stands, an empty list, [NoTools], none.
 	Tools []*Tool
 	// StandingTools stand from this turn on; nil leaves them as they are.
@@ -75,7 +75,7 @@ func (v HistoryView) toRaw() (*pb.HistoryView, error) {
 	case HistoryView{TokenBudget: v.TokenBudget}:
 		return &pb.HistoryView{View: &pb.HistoryView_TokenBudget{TokenBudget: &pb.TokenBudget{Tokens: v.TokenBudget}}}, nil
 	}
-	return nil, invalid("history: a view is the last turns, from an exchange on, or a budget of tokens, one of them")
+	return nil, invalid("history_view: it is the last turns, from an exchange on, or a budget of tokens, one of them")
 }
 
 // Parameters of a call. A nil one is absent, which is not zero; see [Ptr].
@@ -103,6 +103,16 @@ func (p Parameters) toRaw() *pb.Parameters {
 	return &pb.Parameters{
 		Temperature: p.Temperature, TopP: p.TopP, MaxOutputTokens: p.MaxOutputTokens, StopSequences: p.StopSequences,
 		Seed: p.Seed, ReasoningEffort: p.ReasoningEffort, ParallelToolCalls: p.ParallelToolCalls, ExtraJson: p.ExtraJSON,
+	}
+}
+
+func parametersOf(raw *pb.Parameters) Parameters {
+	if raw == nil {
+		return Parameters{}
+	}
+	return Parameters{
+		Temperature: raw.Temperature, TopP: raw.TopP, MaxOutputTokens: raw.MaxOutputTokens, StopSequences: raw.GetStopSequences(),
+		Seed: raw.Seed, ReasoningEffort: raw.GetReasoningEffort(), ParallelToolCalls: raw.ParallelToolCalls, ExtraJSON: raw.GetExtraJson(),
 	}
 }
 
@@ -151,7 +161,7 @@ func (r Request) toRaw() (*pb.ExecutionRequest, error) {
 		messages = append([]Message{System(r.System)}, messages...)
 	}
 	var err error
-	if made.HistoryView, err = r.History.toRaw(); err != nil {
+	if made.HistoryView, err = r.HistoryView.toRaw(); err != nil {
 		return nil, err
 	}
 	if made.Messages, err = rawMessages(messages); err != nil {
@@ -196,6 +206,21 @@ func toolChoice(said string) *pb.ToolChoice {
 		return &pb.ToolChoice{Choice: &pb.ToolChoice_Required{Required: &pb.ToolChoiceRequired{}}}
 	}
 	return &pb.ToolChoice{Choice: &pb.ToolChoice_Named{Named: &pb.ToolChoiceNamed{Name: said}}}
+}
+
+// chosenTool is how freely tools may be called, as a request says it.
+func chosenTool(raw *pb.ToolChoice) string {
+	switch choice := raw.GetChoice().(type) {
+	case *pb.ToolChoice_Auto:
+		return "auto"
+	case *pb.ToolChoice_None:
+		return "none"
+	case *pb.ToolChoice_Required:
+		return "required"
+	case *pb.ToolChoice_Named:
+		return choice.Named.GetName()
+	}
+	return ""
 }
 
 // Input is what a turn is made with: a [Request], or the [Results] of the calls that are pending.

@@ -21,7 +21,7 @@ type answering[Result any] struct {
 	run   repeatable
 	tries *tries
 	told  map[string]int
-	// The number of the call to the model that was told of last.
+	// The number of the call to the model that was told of last. A connection that is made again tells those before it, too.
 	attempt uint32
 	result  *Result
 	// failed is what it ended with, once and for all.
@@ -72,7 +72,11 @@ func (a *answering[Result]) once(ctx context.Context, yield func(Delta, error) b
 	if err != nil {
 		return false, err
 	}
-	seen := map[string]int{}
+	seen, at := map[string]int{}, uint32(0)
+	if !a.tries.begun {
+		// It may be another attempt of the run, whose calls are counted from 1 again.
+		a.attempt = 0
+	}
 	for {
 		progress, whole, err := next()
 		if errors.Is(err, io.EOF) {
@@ -85,17 +89,20 @@ func (a *answering[Result]) once(ctx context.Context, yield func(Delta, error) b
 			a.result = whole
 			return false, nil
 		}
-		if started := progress.GetAttemptStarted(); started.GetNumber() > a.attempt {
-			a.attempt = started.GetNumber()
-			if anew(started) && len(a.told) > 0 {
+		if started := progress.GetAttemptStarted(); started != nil {
+			at = started.GetNumber()
+			if anew(started) {
 				clear(seen)
+			}
+			if at > a.attempt && anew(started) && len(a.told) > 0 {
 				clear(a.told)
-				if !yield(Delta{Kind: "attempt"}, nil) {
+				if a.attempt = at; !yield(Delta{Kind: "attempt"}, nil) {
 					return true, nil
 				}
 			}
+			a.attempt = max(a.attempt, at)
 		}
-		if delta, ok := deltaOf(progress.GetDelta()); ok {
+		if delta, ok := deltaOf(progress.GetDelta()); ok && (at == 0 || at >= a.attempt) {
 			if delta = a.more(delta, seen); delta.Text != "" && !yield(delta, nil) {
 				return true, nil
 			}

@@ -16,6 +16,14 @@ func (p *player) request(said object) antiphon.Request {
 		Model: word(given, "model"), ToolChoice: word(given, "tool_choice"), RunID: word(given, "run_id"), Labels: labels(given),
 		OnToolDrift: word(given, "on_tool_drift"), Messages: messages(given["messages"]),
 	}
+	if repair, ok := given["repair"].(int); ok {
+		made.Repair = antiphon.Ptr(uint32(repair))
+	}
+	if view, ok := given["history_view"].(object); ok {
+		last, _ := view["last_turns"].(int)
+		budget, _ := view["token_budget"].(int)
+		made.HistoryView = antiphon.HistoryView{LastTurns: uint32(last), FromExchange: word(view, "from_exchange"), TokenBudget: uint64(budget)}
+	}
 	if vars, ok := given["vars"].(object); ok {
 		made.Vars = vars
 	}
@@ -83,6 +91,27 @@ func (p *player) loop(said object) []antiphon.Option {
 		}))
 	}
 	return options
+}
+
+// heard is what was told of an answer, and how often it began anew.
+type heard struct {
+	text string
+	anew int
+}
+
+func (p *player) hears(said object) []antiphon.Option {
+	if said["deltas"] != true {
+		return nil
+	}
+	told := &heard{}
+	p.heard = told
+	return []antiphon.Option{antiphon.WithDeltas(func(_ context.Context, delta antiphon.Delta) error {
+		if delta.Kind == "attempt" {
+			*told = heard{anew: told.anew + 1}
+		}
+		told.text += delta.Text
+		return nil
+	})}
 }
 
 func (p *player) thread(said object) []antiphon.Option {

@@ -96,6 +96,7 @@ type player struct {
 	tools  map[string]*antiphon.Tool
 	lock   sync.Mutex
 	called map[string]int
+	heard  *heard
 }
 
 func play(t *testing.T, client *antiphon.Client, story scenario) {
@@ -168,30 +169,14 @@ func (p *player) step(ctx context.Context, said object) error {
 	case *antiphon.Exchange, *antiphon.Outcome:
 		told.(object)["called"] = p.called
 	}
+	if p.heard != nil {
+		told.(object)["told"], told.(object)["anew"] = p.heard.text, p.heard.anew
+		p.heard = nil
+	}
 	if wanted, ok := said["expect"]; ok {
 		return compare(p.value(wanted), told, verbs[0])
 	}
 	return nil
-}
-
-func failure(err error) (object, error) {
-	var own *raised
-	var pause *antiphon.Pause
-	var known *antiphon.Error
-	switch {
-	case errors.As(err, &own):
-		if err != error(own) {
-			return nil, fmt.Errorf("the callback's error came out as %T", err)
-		}
-		return object{"raised": own.text}, nil
-	case errors.As(err, &pause):
-		return object{"paused": pause.CoordinationID}, nil
-	case errors.As(err, &known):
-		return object{
-			"code": code.Code(known.Code).String(), "reason": known.Reason, "metadata": known.Metadata, "message": known.Message,
-		}, nil
-	}
-	return nil, err
 }
 
 var named = regexp.MustCompile(`^\$[a-z_0-9.]+$`)
@@ -254,7 +239,7 @@ func (p *player) call(ctx context.Context, verb string, raw object) (any, error)
 	case "prompt":
 		return c.Prompt(ctx, p.request(said), antiphon.Keep(said["capture"] == true))
 	case "capture":
-		return c.Capture(ctx, p.request(said), p.thread(said)...)
+		return c.Capture(ctx, p.request(said), append(p.thread(said), p.hears(said)...)...)
 	case "continue":
 		return c.Continue(ctx, point(said["from"]), p.input(said))
 	case "reply":
@@ -323,7 +308,7 @@ func (p *player) call(ctx context.Context, verb string, raw object) (any, error)
 	case "threads":
 		return all(c.Threads(ctx, labels(said)))
 	}
-	return nil, fmt.Errorf("there is no step %q", verb)
+	return p.look(ctx, verb, said)
 }
 
 func all[T any](items iter.Seq2[T, error]) (any, error) {

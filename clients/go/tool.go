@@ -103,12 +103,16 @@ type OfferedTool struct {
 func offeredOf(raw []*pb.Tool) []OfferedTool {
 	made := make([]OfferedTool, len(raw))
 	for i, tool := range raw {
-		made[i] = OfferedTool{
-			Name: tool.GetName(), Description: tool.GetDescription(), Schema: json.RawMessage(tool.GetInputSchemaJson()),
-			SchemaHash: tool.GetSchemaHash(), SideEffects: tool.GetSideEffects(), RequiresHuman: tool.GetRequiresHuman(),
-		}
+		made[i] = offeredTool(tool)
 	}
 	return made
+}
+
+func offeredTool(raw *pb.Tool) OfferedTool {
+	return OfferedTool{
+		Name: raw.GetName(), Description: raw.GetDescription(), Schema: json.RawMessage(raw.GetInputSchemaJson()),
+		SchemaHash: raw.GetSchemaHash(), SideEffects: raw.GetSideEffects(), RequiresHuman: raw.GetRequiresHuman(),
+	}
 }
 
 // Tool is a function that a model may call. [NewTool] makes one of a function that takes a struct.

@@ -231,7 +231,9 @@ func TestAFormIsCheckedAndRead(t *testing.T) {
 	if err := found.Decode(&read); err != nil || !read.Good || found.Validation != "valid" {
 		t.Fatal(found.Validation, err)
 	}
-	equal(t, must(client.Capture(t.Context(), antiphon.Request{Text: "well", Contract: contract}))(t).Validation, "invalid")
+	wrong := must(client.Capture(t.Context(), antiphon.Request{Text: `{"good": 1}`, Contract: contract}))(t)
+	equal(t, wrong.Validation, "invalid")
+	equal(t, len(wrong.Violations) == 1 && strings.HasPrefix(wrong.Violations[0], "/good: "), true)
 }
 
 func TestAnAnswerThatMissedItsFormIsToldAnew(t *testing.T) {
@@ -257,10 +259,10 @@ func TestAHistoryMayBeNarrowed(t *testing.T) {
 	first := must(client.Capture(t.Context(), text("one")))(t)
 	second := must(client.Reply(t.Context(), first, text("two")))(t)
 	for _, view := range []antiphon.HistoryView{{LastTurns: 1}, {FromExchange: second.ExchangeID}, {TokenBudget: 1}} {
-		third := must(client.Reply(t.Context(), second, antiphon.Request{Text: "three", History: view}))(t)
+		third := must(client.Reply(t.Context(), second, antiphon.Request{Text: "three", HistoryView: view}))(t)
 		equal(t, third.Turn, 3)
 		equal(t, third.Warnings[0].Code, "history_narrowed")
 	}
-	_, err := client.Reply(t.Context(), second, antiphon.Request{Text: "three", History: antiphon.HistoryView{LastTurns: 1, TokenBudget: 1}})
+	_, err := client.Reply(t.Context(), second, antiphon.Request{Text: "three", HistoryView: antiphon.HistoryView{LastTurns: 1, TokenBudget: 1}})
 	refused(t, err, codes.InvalidArgument, "")
 }

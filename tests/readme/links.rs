@@ -2,8 +2,14 @@
 
 use crate::markdown::{path, read};
 
-const DOCUMENTS: [&str; 5] =
-    ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/configuration.md", "docs/requirements.md"];
+const DOCUMENTS: [&str; 6] = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "docs/configuration.md",
+    "docs/continuing-and-branching.md",
+    "docs/requirements.md",
+];
 
 /// The targets of the links in a text.
 fn links(text: &str) -> Vec<String> {

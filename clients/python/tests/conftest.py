@@ -18,7 +18,7 @@ from antiphon.testing import Server
 
 from antiphon import AsyncClient, Client, Conversation, Response
 
-CONFIG = """
+CONFIG = '''
 default_profile = "canned"
 
 [profiles.canned]
@@ -52,6 +52,20 @@ times = 1
 fault = { kind = "status", status = 503, message = "down" }
 
 [[backends.script.rules]]
+when = "in its form"
+text = "I would rather not."
+delay_ms = 50
+
+[[backends.script.rules]]
+when = "the form that was asked for"
+text = """
+```json
+{"good": true}
+```
+"""
+delay_ms = 50
+
+[[backends.script.rules]]
 when = "slow"
 text = "It took a while, and there is much to tell."
 chunk_gap_ms = 50
@@ -83,7 +97,7 @@ queue_limit = 1
 when = "hold"
 text = "held"
 delay_ms = 500
-"""
+'''
 
 
 class Threaded:
@@ -110,7 +124,7 @@ class Threaded:
 
         if inspect.isgeneratorfunction(method):
             return step
-        return stream if name == "stream" else call
+        return stream if name in ("stream", "with_provider_credential") else call
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return _stepwise(iter(cast(Response[Any], self._client)))

@@ -67,6 +67,10 @@ async def test_both_sides_show_who_they_are(connect: Connect, ear: Ear, secured:
     assert (await client.run("r")).state == "unknown_99", "a word of a newer server"
     assert ear.heard[0]["authorization"] == "Bearer key-1"
     assert ear.heard[0]["antiphon-provider-credential"] == "sk-1"
+    await client.with_provider_credential("sk-2").run("r")
+    await client.run("r")
+    assert [heard["antiphon-provider-credential"] for heard in ear.heard[1:]] == ["sk-2", "sk-1"]
+    assert ear.heard[1]["authorization"] == "Bearer key-1"
 
 
 async def test_a_server_that_nobody_vouches_for_is_not_talked_to(connect: Connect, ear: Ear, secured: str) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from analysis_loop import analyse
 from antiphon.testing import Server
 from branching_review import review_all
 
-import antiphon
 from antiphon import AsyncClient, Client, Request, Suspend
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -105,12 +106,52 @@ def test_the_coordination_of_the_tour_runs(server: Server) -> None:
     assert second.startswith("turn 1 of 2") and second.endswith(": 2: What would you pack?") and last == "stopped"
 
 
+def test_what_the_page_on_continuing_and_branching_shows_is_so(server: Server) -> None:
+    """S0-42: each piece of Python in it, in order, and what the text says of heads and histories."""
+    page = (EXAMPLES.parents[2] / "docs" / "continuing-and-branching.md").read_text("utf-8")
+    pieces = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(pieces) == 5
+    names: dict[str, Any] = {}
+    for piece in pieces:
+        exec(compile(piece.replace("127.0.0.1:7373", server.address), "continuing-and-branching.md", "exec"), names)
+    client: Client = names["client"]
+    first, second, other = names["first"], names["second"], names["other"]
+    assert second.parent_exchange_id == other.parent_exchange_id == first.exchange_id
+    assert (second.setting("model"), other.setting("model")) == ("canned-1", "a-larger-model")
+    ship, train = client.thread(names["by_ship"].thread_id), client.thread(names["by_train"].thread_id)
+    assert (ship.name, ship.turn_count, train.name, train.turn_count) == ("by ship", 3, "by train", 3)
+    assert ship.head_exchange_id == names["by_ship"].exchange_id
+    assert names["weather"].parent_exchange_id == second.exchange_id and names["weather"].thread_id == ""
+    assert client.thread("trip").head_exchange_id == names["answer"].exchange_id
+    client.delete_thread("trip")
+    client.close()
+
+
+def test_what_the_notebook_shows_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its cells in order, as a notebook does it, against what the quickstart runs without a model. Nothing that comes with a kernel is needed
+    for that, so that no package of a notebook's is among those of the tests."""
+    notebook = json.loads((EXAMPLES / "branching.ipynb").read_text("utf-8"))
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert len(cells) == 8 and all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells)
+    assert len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
+    scripted = (EXAMPLES.parents[2] / "examples" / "scripted.toml").read_text("utf-8")
+    with Server(config=scripted) as quickstart:
+        monkeypatch.setenv("ANTIPHON_SERVER", quickstart.address)
+        names: dict[str, object] = {}
+        for cell in cells:
+            exec(compile("".join(cell["source"]), "branching.ipynb", "exec"), names)
+    said = capsys.readouterr().out
+    for told in ("Lisbon, where the Tagus meets the Atlantic.", "ferry from Madeira", "by way of Porto", "changed", "stopped", "5 runs"):
+        assert told in said, said
+
+
 def test_what_the_readme_shows_runs(server: Server) -> None:
     """Each piece of Python in it, in order, with the names that the text around it speaks of."""
     pieces = re.findall(r"```python\n(.*?)```", (EXAMPLES.parent / "README.md").read_text("utf-8"), re.DOTALL)
     assert len(pieces) == 7
     with Client(server.address) as client:
-        names: dict[str, object] = {**vars(antiphon), "coordination_id": "readme"}
+        names: dict[str, object] = {"coordination_id": "readme"}
         client.coordinate(Request("zero"), 3, lambda decision: Suspend(), coordination_id="readme")
         for piece in pieces:
             names["client"] = client

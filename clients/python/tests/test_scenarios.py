@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,30 +13,28 @@ import pytest
 import yaml
 from antiphon.testing import Server
 from conftest import Connect
+from looks import look
+from told import Said, compare, plain
 
 from antiphon import (
     Action,
     AsyncClient,
     Cancellation,
     Continue,
-    Coordination,
     Decision,
+    Delta,
     Error,
     Exchange,
     Fail,
     Generation,
-    Inspection,
+    HistoryView,
     Message,
     NewThread,
     Outcome,
     Pause,
-    Probe,
-    Recorded,
     Request,
-    Run,
     Stop,
     Suspend,
-    Thread,
     ThreadPoint,
     ThreadTurn,
     Tool,
@@ -44,97 +42,10 @@ from antiphon import (
 )
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
-Said = dict[str, Any]
 
 
 class Raised(Exception):
     """What a callback of a scenario raises."""
-
-
-def messages(found: Sequence[Message]) -> list[Said]:
-    def text(message: Message) -> str:
-        return message.text or "".join(result.text for result in message.tool_results)
-
-    return [{"role": message.role, "text": text(message)} for message in found]
-
-
-def exchange(found: Exchange) -> Said:
-    calls = [{"call_id": call.call_id, "name": call.name, "arguments_json": call.arguments_json} for call in found.tool_calls]
-    return {
-        "exchange_id": found.exchange_id,
-        "parent_exchange_id": found.parent_exchange_id,
-        "run_id": found.run_id,
-        "thread_id": found.thread_id,
-        "turn": found.turn,
-        "text": found.text,
-        "stop_reason": found.stop_reason,
-        "validation": found.validation,
-        "captured": found.captured,
-        "tool_calls": calls,
-        "tools": [tool.name for tool in found.tools],
-        "standing_tools": [tool.name for tool in found.standing_tools],
-        "warnings": [warning.code for warning in found.warnings],
-        "profile": found.setting("profile_id"),
-        "model": found.setting("model"),
-        "messages": messages(found.messages),
-    }
-
-
-def plain(found: object) -> Any:
-    """A result in the words of the scenarios."""
-    match found:
-        case Exchange():
-            return exchange(found)
-        case Probe():
-            said = {"text": found.text, "stop_reason": found.stop_reason, "run_id": found.run_id}
-            return {**said, "messages": messages(found.messages)}
-        case Recorded():
-            said = {"exchange_id": found.exchange_id, "exchange_ids": found.exchange_ids}
-            return {**said, "stored": found.stored, "matched": found.matched}
-        case Inspection():
-            return {"messages": messages(found.messages), "path": found.path}
-        case Outcome():
-            return {"state": found.state, "undelivered": found.undelivered.text if found.undelivered else None}
-        case Thread():
-            said = {"id": found.thread_id, "name": found.name}
-            return {**said, "head": found.head_exchange_id, "turn_count": found.turn_count}
-        case Run():
-            said = {"id": found.run_id, "state": found.state, "exchange_id": found.exchange_id, "captured": found.captured}
-            return {**said, "attempt": found.attempt, "model_calls": len(found.raw.observations)}
-        case Coordination():
-            said = {"id": found.coordination_id, "state": found.state, "exchange_id": found.exchange_id}
-            return {**said, "turns_started": found.turns_started, "turns_remaining": found.turns_remaining}
-        case Decision():
-            said = {"exchange": exchange(found.exchange), "starting": found.starting, "stop_reason": found.stop_reason}
-            turns = {"turns_started": found.turns_started, "turns_remaining": found.turns_remaining}
-            return {**said, **turns, "thread_id": found.thread_id}
-        case _:
-            return found
-
-
-def compare(expected: Any, found: Any, where: str) -> None:
-    """Whether what is expected is a part of what was found."""
-    if isinstance(expected, Mapping):
-        wanted = cast(Said, expected)
-        if list(wanted) == ["contains"]:
-            assert wanted["contains"] in found, f"{where}: {found!r} has no {wanted['contains']!r}"
-        elif list(wanted) == ["length"]:
-            assert len(found) == wanted["length"], f"{where}: {found!r} has not {wanted['length']} items"
-        elif list(wanted) == ["differs"]:
-            assert found != wanted["differs"], f"{where}: it is {found!r}"
-        else:
-            for name, value in wanted.items():
-                assert name in found, f"{where}: there is no `{name}` in {found!r}"
-                compare(value, found[name], f"{where}.{name}")
-            if not wanted:
-                assert not found, f"{where}: {found!r} is not empty"
-    elif isinstance(expected, list):
-        items = cast(list[Any], expected)
-        assert len(items) == len(found), f"{where}: {found!r} has not {len(items)} items"
-        for index, (one, other) in enumerate(zip(items, found, strict=True)):
-            compare(one, other, f"{where}.{index}")
-    else:
-        assert expected == found, f"{where}: it is {found!r}, not {expected!r}"
 
 
 class Player:
@@ -144,6 +55,7 @@ class Player:
         self.client = client
         self.kept: dict[str, Any] = {}
         self.called: Counter[str] = Counter()
+        self.heard: list[Delta] | None = None
         self.tools = {name: self.tool(name, said) for name, said in scenario.get("tools", {}).items()}
 
     def tool(self, key: str, said: Said) -> Tool:
@@ -173,6 +85,11 @@ class Player:
         told: Any = [plain(item) for item in cast(list[Any], found)] if isinstance(found, list) else plain(found)
         if isinstance(found, Exchange | Outcome):
             told = {**told, "called": dict(self.called)}
+        if self.heard is not None:
+            begun = max((at for at, delta in enumerate(self.heard) if delta.kind == "attempt"), default=-1) + 1
+            told["told"] = "".join(delta.text for delta in self.heard[begun:])
+            told["anew"] = sum(delta.kind == "attempt" for delta in self.heard)
+            self.heard = None
         if "expect" in said:
             compare(self.value(said["expect"]), told, where)
 
@@ -205,7 +122,9 @@ class Player:
             case "prompt":
                 return await client.prompt(self.request(said), capture=said.get("capture", False))
             case "capture":
-                return await client.capture(self.request(said), thread=self.thread(said))
+                heard = self.heard = [] if said.get("deltas") else None
+                hear = None if heard is None else heard.append
+                return await client.capture(self.request(said), thread=self.thread(said), on_delta=hear)
             case "continue":
                 return await client.continue_(point(said["from"]), self.input(said))
             case "reply":
@@ -268,7 +187,7 @@ class Player:
             case "threads":
                 return [thread async for thread in client.threads(said.get("labels"))]
             case _:
-                raise AssertionError(f"there is no step `{verb}`")
+                return await look(client, verb, said, self.request, point)
 
     async def decided(self, said: Said, begin: Callable[[Any, Cancellation], Any]) -> Any:
         cancellation, left = Cancellation(), list(said["decisions"])
@@ -314,6 +233,8 @@ class Player:
             options["messages"] = [Message.of(message["role"], message["text"]) for message in options["messages"]]
         if "tools" in options:
             options["tools"] = self.named(given)
+        if "history_view" in options:
+            options["history_view"] = HistoryView(**options["history_view"])
         if "temperature" in options:
             options["parameters"] = {"temperature": options.pop("temperature")}
         return Request(options.pop("text", ""), **options)

@@ -4,11 +4,14 @@ import { type CallOptions, type Client as Stub, createClient, type Interceptor, 
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 
 import type { Memory } from "./callbacks.js";
-import { aborted, fromConnect } from "./error.js";
+import { aborted, AntiphonError, fromConnect } from "./error.js";
+import { CatalogService } from "./gen/antiphon/v1/catalog_service_pb.js";
 import { CoordinationService } from "./gen/antiphon/v1/coordination_service_pb.js";
 import { ExchangeService } from "./gen/antiphon/v1/exchange_service_pb.js";
+import { GraphService } from "./gen/antiphon/v1/graph_service_pb.js";
 import { RunService } from "./gen/antiphon/v1/run_service_pb.js";
 import { ThreadService } from "./gen/antiphon/v1/thread_service_pb.js";
+import { ToolService } from "./gen/antiphon/v1/tool_service_pb.js";
 import { type Repeatable, sleep, Tries } from "./retry.js";
 import { sessionOptions, type TLS } from "./tls.js";
 
@@ -38,6 +41,12 @@ export interface CallSettings {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What clients share that are made of one another. */
+interface Shared {
+  readonly manager: Http2SessionManager;
+  readonly memories: Map<string, Memory>;
+}
+
 type Method<Asked, Answer> = (request: Asked, options?: CallOptions) => Promise<Answer>;
 
 /** A connection to one server. */
@@ -50,15 +59,22 @@ export class Calls {
     readonly coordinations: Stub<typeof CoordinationService>;
     readonly threads: Stub<typeof ThreadService>;
     readonly runs: Stub<typeof RunService>;
+    readonly graph: Stub<typeof GraphService>;
+    readonly tools: Stub<typeof ToolService>;
+    readonly catalog: Stub<typeof CatalogService>;
   };
   /** @internal */
   protected readonly attachForMs: number;
   /** @internal */
-  protected readonly memories = new Map<string, Memory>();
-  readonly #manager: Http2SessionManager;
+  protected readonly memories: Map<string, Memory>;
+  /** What another client is made of that shares the connection. @internal */
+  protected readonly origin: { readonly address: string; readonly options: ClientOptions; readonly shared: Shared };
 
   /** `address` is host and port, or `http://` or `https://` before it. Connects when it is used. */
-  constructor(address: string, options: ClientOptions = {}) {
+  constructor(address: string, options?: ClientOptions);
+  /** @internal */
+  constructor(address: string, options: ClientOptions, shared: Shared);
+  constructor(address: string, options: ClientOptions = {}, shared?: Shared) {
     const tls = options.tls ?? address.startsWith("https://");
     const target = address.replace(/^https?:\/\//, "").replace(/\/+$/, "");
     const baseUrl = `${tls ? "https" : "http"}://${target}`;
@@ -66,11 +82,10 @@ export class Calls {
     const pings =
       // A callback may take days, and a connection that died meanwhile says nothing.
       keepaliveMs === null ? {} : { pingIntervalMs: keepaliveMs, pingTimeoutMs: PING_TIMEOUT_MS, pingIdleConnection: true };
-    this.#manager = new Http2SessionManager(
-      baseUrl,
-      { ...pings, idleConnectionTimeoutMs: IDLE_MS },
-      typeof tls === "object" ? sessionOptions(tls) : undefined,
-    );
+    const files = typeof tls === "object" ? sessionOptions(tls) : undefined;
+    const manager = shared?.manager ?? new Http2SessionManager(baseUrl, { ...pings, idleConnectionTimeoutMs: IDLE_MS }, files);
+    this.memories = shared?.memories ?? new Map<string, Memory>();
+    this.origin = { address, options, shared: { manager, memories: this.memories } };
     const headers: [string, string][] = [];
     if (options.token !== undefined) headers.push(["authorization", `Bearer ${options.token}`]);
     if (options.providerCredential !== undefined) headers.push(["antiphon-provider-credential", options.providerCredential]);
@@ -78,19 +93,22 @@ export class Calls {
       for (const [name, value] of headers) request.header.set(name, value);
       return next(request);
     };
-    this.raw = createGrpcTransport({ baseUrl, sessionManager: this.#manager, interceptors: [named] });
+    this.raw = createGrpcTransport({ baseUrl, sessionManager: manager, interceptors: [named] });
     this.attachForMs = options.attachForMs ?? 60_000;
     this.services = {
       exchanges: createClient(ExchangeService, this.raw),
       coordinations: createClient(CoordinationService, this.raw),
       threads: createClient(ThreadService, this.raw),
       runs: createClient(RunService, this.raw),
+      graph: createClient(GraphService, this.raw),
+      tools: createClient(ToolService, this.raw),
+      catalog: createClient(CatalogService, this.raw),
     };
   }
 
   /** Closes the connection. What is at work on it fails. */
   close(): void {
-    this.#manager.abort();
+    this.origin.shared.manager.abort();
   }
 
   /** Closes the connection. */
@@ -122,16 +140,23 @@ export class Calls {
     }
   }
 
-  /** Every page of a list. @internal */
+  /** Every page of a list, each with these settings. @internal */
   protected async *pages<Asked extends { pageToken: string }, Page extends { nextPageToken: string }>(
     method: Method<Asked, Page>,
     raw: Asked,
+    settings: CallSettings = {},
   ): AsyncGenerator<Page> {
     for (;;) {
-      const page = await this.call(method, raw);
+      const page = await this.call(method, raw, settings);
       yield page;
       if (!page.nextPageToken) return;
       raw.pageToken = page.nextPageToken;
     }
   }
+}
+
+/** What an answer always has. */
+export function there<Part extends object>(part: Part | undefined): Part {
+  if (part === undefined) throw new AntiphonError("INTERNAL", "the answer of the server lacks what was asked for");
+  return part;
 }

@@ -29,6 +29,13 @@ export class Client extends Prompts {
     return new Client(server, { token, ...options });
   }
 
+  /** The same client for calls whose provider gets this credential in place of the server's own. It shares the connection: closing
+   * one closes both. */
+  withProviderCredential(providerCredential: string): Client {
+    const { address, options, shared } = this.origin;
+    return new Client(address, { ...options, providerCredential }, shared);
+  }
+
   /** A conversation on a thread that is there, by its id, or on a new one. Every turn offers its `tools` which says nothing else, and `chain` runs
    * them, with the hooks around them. On a new thread they stand for whoever else goes on with it. */
   async conversation(thread: NewThread | string = new NewThread(), settings: ConversationSettings = {}): Promise<Conversation> {

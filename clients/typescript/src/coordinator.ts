@@ -3,7 +3,7 @@
 import type { Callbacks, Memory } from "./callbacks.js";
 import { Decision, detached, type Outcome, outcomeOf, rawAction, rawThrown, rejection, Suspend } from "./coordination.js";
 import { aborted, AntiphonError } from "./error.js";
-import { deltaOf, Exchange, listed, type Warning } from "./exchange.js";
+import { type Delta, deltaOf, Exchange, listed, type Warning } from "./exchange.js";
 import { cancelFrame, frame, Lost, receive, resultsFrame, suspendFrame } from "./frame.js";
 import {
   type AnswerRejected,
@@ -19,8 +19,8 @@ import {
 import type { Exchange as RawExchange } from "./gen/antiphon/v1/exchange_pb.js";
 import type { ExecutionRequest } from "./gen/antiphon/v1/execution_pb.js";
 import type { Message as RawMessage } from "./gen/antiphon/v1/message_pb.js";
-import type { Delta as RawDelta } from "./gen/antiphon/v1/progress_pb.js";
 import { Generation, rawFailure, rawGenerated } from "./generation.js";
+import { ANEW, isAnew } from "./pieces.js";
 import { onToolDriftOf, rawRequest, type Request } from "./request.js";
 import { fresh, sleep } from "./retry.js";
 import type { Stream } from "./stream.js";
@@ -71,6 +71,7 @@ export class Coordinator {
   #pauseAsked: Pause | undefined;
   #generationFailure: Thrown | undefined;
   #told: Warning[] = [];
+  #toldDelta = false;
   #ephemeral = false;
   #history: RawMessage[] | undefined;
   #troubleSince: number | undefined;
@@ -221,8 +222,13 @@ export class Coordinator {
         case "rejected":
           await this.#rejected(stream, said.value);
           break;
+        case "attempt":
+          if (this.#toldDelta && isAnew(said.value)) await this.#hear(stream, ANEW);
+          this.#toldDelta = false;
+          break;
         case "delta":
-          await this.#delta(stream, said.value);
+          this.#toldDelta = true;
+          await this.#hear(stream, deltaOf(said.value));
           break;
         case "detached": {
           const left = detached(said.value);
@@ -362,8 +368,7 @@ export class Coordinator {
     else if (this.#pauseAsked !== undefined) stream.send(suspendFrame());
   }
 
-  async #delta(stream: Stream, raw: RawDelta): Promise<void> {
-    const delta = deltaOf(raw);
+  async #hear(stream: Stream, delta: Delta | undefined): Promise<void> {
     if (delta === undefined || this.callbacks.onDelta === undefined || this.#failure !== undefined || this.#cancelled) return;
     try {
       await this.#unlessGivenUp(this.callbacks.onDelta(delta));

@@ -3,7 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 
 import { AntiphonError } from "./error.js";
-import { ValidationStatusSchema } from "./gen/antiphon/v1/contract_pb.js";
+import { type Validation, ValidationStatusSchema } from "./gen/antiphon/v1/contract_pb.js";
 import { type Exchange as RawExchange, ExchangeSchema } from "./gen/antiphon/v1/exchange_pb.js";
 import {
   type ProbeResponse,
@@ -123,9 +123,10 @@ export class Exchange {
     return this.raw.text;
   }
 
-  /** The answer read as JSON; an integer that a number would round is a bigint. */
+  /** The answer read as JSON: the value that was found valid where it had to have a form, else its text. An integer that a number would round is a
+   * bigint. */
   json(): unknown {
-    return parse(this.raw.text);
+    return parse(this.raw.validation?.valueJson || this.raw.text);
   }
 
   /** Why the model stopped, such as `stop`, `max_tokens` or `tool_calls`. */
@@ -136,6 +137,11 @@ export class Exchange {
   /** Whether the answer has its form: `valid`, `invalid` or `not_applicable`. */
   get validation(): string {
     return word(ValidationStatusSchema, this.raw.validation?.status ?? 0);
+  }
+
+  /** What is wrong with the form of the answer, each with where. */
+  get violations(): string[] {
+    return violations(this.raw.validation);
   }
 
   /** The calls of the answer that nothing answers yet. */
@@ -211,9 +217,9 @@ export class Probe {
     return this.raw.text;
   }
 
-  /** The answer read as JSON. */
+  /** The answer read as JSON, as that of an exchange is. */
   json(): unknown {
-    return parse(this.raw.text);
+    return parse(this.raw.validation?.valueJson || this.raw.text);
   }
 
   /** What the probe added, the answer included; not what was before it. */
@@ -229,6 +235,11 @@ export class Probe {
   /** Whether the answer has its form. */
   get validation(): string {
     return word(ValidationStatusSchema, this.raw.validation?.status ?? 0);
+  }
+
+  /** What is wrong with the form of the answer, each with where. */
+  get violations(): string[] {
+    return violations(this.raw.validation);
   }
 
   /** What it consumed. */
@@ -254,7 +265,8 @@ export function listed(tools: ToolSet | undefined): ToolList {
 
 /** More of an answer on its way. */
 export interface Delta {
-  /** `text`, `reasoning`, `tool_call` or `refusal`. */
+  /** `text`, `reasoning`, `tool_call` or `refusal`; or `attempt` where the answer begins anew, since what was told of it before was of a call that
+   * failed or whose answer missed its form. */
   readonly kind: string;
   /** More of that; of a tool call, more of its arguments. */
   readonly text: string;
@@ -266,6 +278,11 @@ export function deltaOf(raw: RawDelta | undefined): Delta | undefined {
   if (found?.case === undefined) return undefined;
   if (found.case === "toolCall") return { kind: "tool_call", text: found.value.argumentsJson };
   return { kind: found.case, text: found.value.text };
+}
+
+/** What is wrong, in a line each: where, as a JSON Pointer, and what. */
+function violations(raw: Validation | undefined): string[] {
+  return (raw?.violations ?? []).map(({ instancePath, message }) => [instancePath, message].filter(Boolean).join(": "));
 }
 
 /** The word for why a model stopped. */

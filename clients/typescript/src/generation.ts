@@ -15,8 +15,8 @@ import {
 import { AttemptKindSchema, StopReasonSchema } from "./gen/antiphon/v1/run_pb.js";
 import { parse } from "./json.js";
 import { Message } from "./message.js";
-import type { Parameters } from "./request.js";
-import { type OfferedTool, offeredTool, type Schema, type ToolCall } from "./tool.js";
+import { type Parameters, parametersOf } from "./request.js";
+import { chosenTool, type OfferedTool, offeredTool, type Schema, type ToolCall } from "./tool.js";
 import { rawUsage, type Usage } from "./usage.js";
 import { number, word } from "./word.js";
 
@@ -74,14 +74,12 @@ export class Generation {
 
   /** The parameters that are set; `extraJson` in text. */
   get parameters(): Parameters {
-    const { $typeName, $unknown, ...set } = this.raw.parameters ?? { $typeName: undefined, $unknown: undefined };
-    return Object.fromEntries(Object.entries(set).filter(([, value]) => isSet(value)));
+    return parametersOf(this.raw.parameters);
   }
 
   /** `auto`, `none`, `required` or a tool's name; undefined leaves it to the model. */
   get toolChoice(): string | undefined {
-    const choice = this.raw.toolChoice?.choice;
-    return choice?.case === "named" ? choice.value.name : choice?.case;
+    return chosenTool(this.raw.toolChoice);
   }
 
   /** The JSON Schema that the answer must follow, where there is one; it is checked by the server in any case. */
@@ -140,8 +138,4 @@ function rawAnswer(answer: Generated): GeneratedAnswer {
   raw.stopReason = number(StopReasonSchema, stopReason);
   if (answer.usage !== undefined) raw.usage = rawUsage(answer.usage);
   return raw;
-}
-
-function isSet(value: unknown): boolean {
-  return value !== undefined && value !== "" && !(Array.isArray(value) && value.length === 0);
 }

@@ -2,13 +2,14 @@
 
 import { create } from "@bufbuild/protobuf";
 
-import { Calls, type CallSettings } from "./calls.js";
-import { AntiphonError, fromConnect } from "./error.js";
+import { type CallSettings, there } from "./calls.js";
+import { Catalog } from "./catalog.js";
+import { fromConnect } from "./error.js";
 import { Exchange } from "./exchange.js";
 import { type CoordinationState, CoordinationStateSchema } from "./gen/antiphon/v1/coordination_pb.js";
 import { CoordinationServiceListRequestSchema } from "./gen/antiphon/v1/coordination_service_pb.js";
 import { HistoryScope, InspectRequestSchema } from "./gen/antiphon/v1/exchange_service_pb.js";
-import { type RunState, RunStateSchema, type Run as RawRun } from "./gen/antiphon/v1/run_pb.js";
+import { type RunState, RunStateSchema } from "./gen/antiphon/v1/run_pb.js";
 import { RunServiceListRequestSchema, WatchRequestSchema } from "./gen/antiphon/v1/run_service_pb.js";
 import {
   ListTurnsRequestSchema,
@@ -16,24 +17,22 @@ import {
   ThreadServiceListRequestSchema,
   ThreadServiceUpdateRequestSchema,
 } from "./gen/antiphon/v1/thread_service_pb.js";
-import type { Thread as RawThread } from "./gen/antiphon/v1/thread_pb.js";
-import type { Coordination as RawCoordination } from "./gen/antiphon/v1/coordination_pb.js";
 import { Message } from "./message.js";
 import { exchangePoint, type Labels, NewThread, type NewThreadOptions } from "./request.js";
 import { fresh, sleep, Tries } from "./retry.js";
 import { Coordination, eventOf, type Inspection, Run, type RunEvent, Thread, type Turn, turnOf } from "./thread.js";
 import { number } from "./word.js";
 
-/** Reads; nothing here calls a model. */
-export class Library extends Calls {
+/** Reads; nothing here calls a model. What lists takes its settings for each page. */
+export class Library extends Catalog {
   /** One exchange with everything known of it, and the whole history up to its answer unless that is not wanted. */
-  async inspect(exchange: Exchange | string, options: { readonly history?: boolean } = {}): Promise<Inspection> {
-    const history = (options.history ?? true) ? HistoryScope.FULL : HistoryScope.NONE;
+  async inspect(exchange: Exchange | string, settings: CallSettings & { readonly history?: boolean } = {}): Promise<Inspection> {
+    const history = (settings.history ?? true) ? HistoryScope.FULL : HistoryScope.NONE;
     const request = create(InspectRequestSchema, { exchangeId: exchangePoint(exchange).exchangeId, history });
     let found: Exchange | undefined;
     const messages: Message[] = [];
     const path: string[] = [];
-    for await (const page of this.pages(this.services.exchanges.inspect, request)) {
+    for await (const page of this.pages(this.services.exchanges.inspect, request, settings)) {
       found ??= new Exchange(page.exchange);
       messages.push(...page.messages.map((message) => new Message(message)));
       for (const { exchangeId } of page.path) if (path.at(-1) !== exchangeId) path.push(exchangeId);
@@ -42,14 +41,14 @@ export class Library extends Calls {
   }
 
   /** Reads a thread. */
-  async thread(threadId: string): Promise<Thread> {
-    return new Thread(there((await this.call(this.services.threads.get, { threadId })).thread));
+  async thread(threadId: string, settings: CallSettings = {}): Promise<Thread> {
+    return new Thread(there((await this.call(this.services.threads.get, { threadId }, settings)).thread));
   }
 
   /** All threads by id, or those that have all these labels. */
-  async *threads(labels: Labels = {}): AsyncGenerator<Thread, void, undefined> {
+  async *threads(labels: Labels = {}, settings: CallSettings = {}): AsyncGenerator<Thread, void, undefined> {
     const request = create(ThreadServiceListRequestSchema, { labels: { ...labels } });
-    for await (const page of this.pages(this.services.threads.list, request)) {
+    for await (const page of this.pages(this.services.threads.list, request, settings)) {
       for (const thread of page.threads) yield new Thread(thread);
     }
   }
@@ -57,16 +56,16 @@ export class Library extends Calls {
   /** Makes a thread, empty or with its head at an exchange. */
   async createThread(
     thread: NewThread = new NewThread(),
-    options: { readonly head?: Exchange | string; readonly requestId?: string } = {},
+    settings: CallSettings & { readonly head?: Exchange | string; readonly requestId?: string } = {},
   ): Promise<Thread> {
-    const requestId = options.requestId || fresh();
+    const requestId = settings.requestId || fresh();
     const request = create(ThreadServiceCreateRequestSchema, { thread: thread.toRaw(), requestId });
-    if (options.head !== undefined) request.head = exchangePoint(options.head);
-    return new Thread(there((await this.call(this.services.threads.create, request)).thread));
+    if (settings.head !== undefined) request.head = exchangePoint(settings.head);
+    return new Thread(there((await this.call(this.services.threads.create, request, settings)).thread));
   }
 
   /** Changes what is given, and leaves the rest and the head. With a thread that was read, one that changed meanwhile is refused. */
-  async updateThread(thread: Thread | string, values: Omit<NewThreadOptions, "tools">): Promise<Thread> {
+  async updateThread(thread: Thread | string, values: Omit<NewThreadOptions, "tools">, settings: CallSettings = {}): Promise<Thread> {
     const known: [string, unknown][] = [
       ["name", values.name],
       ["labels", values.labels],
@@ -80,41 +79,42 @@ export class Library extends Calls {
       updateMask: { paths: known.filter(([, value]) => value !== undefined).map(([path]) => path) },
       requestId: fresh(),
     });
-    return new Thread(there((await this.call(this.services.threads.update, request)).thread));
+    return new Thread(there((await this.call(this.services.threads.update, request, settings)).thread));
   }
 
   /** Removes the bookmark; exchanges stay, and so do threads forked from it. One that was read and changed meanwhile is refused. */
-  async deleteThread(thread: Thread | string): Promise<void> {
-    await this.call(this.services.threads.delete, { ...named(thread), requestId: fresh() });
+  async deleteThread(thread: Thread | string, settings: CallSettings = {}): Promise<void> {
+    await this.call(this.services.threads.delete, { ...named(thread), requestId: fresh() }, settings);
   }
 
   /** The turns on a thread's path, first to last. */
-  async *turns(threadId: string): AsyncGenerator<Turn, void, undefined> {
-    for await (const page of this.pages(this.services.threads.listTurns, create(ListTurnsRequestSchema, { threadId }))) {
+  async *turns(threadId: string, settings: CallSettings = {}): AsyncGenerator<Turn, void, undefined> {
+    for await (const page of this.pages(this.services.threads.listTurns, create(ListTurnsRequestSchema, { threadId }), settings)) {
       yield* page.turns.map(turnOf);
     }
   }
 
   /** Reads a run, with what it consumed. */
-  async run(runId: string): Promise<Run> {
-    return new Run(there((await this.call(this.services.runs.get, { runId })).run));
+  async run(runId: string, settings: CallSettings = {}): Promise<Run> {
+    return new Run(there((await this.call(this.services.runs.get, { runId }, settings)).run));
   }
 
   /** Runs by id: in one of these states, of this thread, with all these labels. */
   async *runs(
     which: { readonly states?: readonly string[]; readonly threadId?: string; readonly labels?: Labels } = {},
+    settings: CallSettings = {},
   ): AsyncGenerator<Run, void, undefined> {
     const { threadId = "", labels = {} } = which;
     const states = (which.states ?? []).map((state): RunState => number(RunStateSchema, state));
     const request = create(RunServiceListRequestSchema, { states, threadId, labels: { ...labels } });
-    for await (const page of this.pages(this.services.runs.list, request)) {
+    for await (const page of this.pages(this.services.runs.list, request, settings)) {
       for (const run of page.runs) yield new Run(run);
     }
   }
 
   /** Ends a run that is at work or waits for results. Ending one that has ended changes nothing. */
-  async cancelRun(runId: string): Promise<Run> {
-    return new Run(there((await this.call(this.services.runs.cancel, { runId })).run));
+  async cancelRun(runId: string, settings: CallSettings = {}): Promise<Run> {
+    return new Run(there((await this.call(this.services.runs.cancel, { runId }, settings)).run));
   }
 
   /** Follows a run until it is over, over connections that break: its states, each once, and what is told of its answer on the way. It only looks:
@@ -154,21 +154,16 @@ export class Library extends Calls {
       readonly threadId?: string;
       readonly labels?: Labels;
     } = {},
+    settings: CallSettings = {},
   ): AsyncGenerator<Coordination, void, undefined> {
     const { threadId = "", labels = {} } = which;
     const states = (which.states ?? []).map((state): CoordinationState => number(CoordinationStateSchema, state));
     const request = create(CoordinationServiceListRequestSchema, { states, threadId, labels: { ...labels } });
     if (which.attached !== undefined) request.attached = which.attached;
-    for await (const page of this.pages(this.services.coordinations.list, request)) {
+    for await (const page of this.pages(this.services.coordinations.list, request, settings)) {
       for (const coordination of page.coordinations) yield new Coordination(coordination);
     }
   }
-}
-
-/** What an answer always has. */
-export function there<Part extends RawThread | RawRun | RawCoordination>(part: Part | undefined): Part {
-  if (part === undefined) throw new AntiphonError("INTERNAL", "the answer of the server lacks what was asked for");
-  return part;
 }
 
 function named(thread: Thread | string): { threadId: string; etag: string } {

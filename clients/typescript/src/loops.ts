@@ -4,15 +4,15 @@ import { create } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromDate } from "@bufbuild/protobuf/wkt";
 
 import { type Callbacks, type Hooks, Memory, type NextAction } from "./callbacks.js";
-import type { CallSettings } from "./calls.js";
+import { type CallSettings, there } from "./calls.js";
 import { type Action, Continue, type Decision, Fail, type Outcome, rawAction, Stop, Suspend } from "./coordination.js";
 import { Coordinator } from "./coordinator.js";
 import { aborted, AntiphonError, fromConnect } from "./error.js";
 import { Exchange } from "./exchange.js";
+import { Explain } from "./explain.js";
 import { type CoordinationStart, CoordinationStartSchema, InitialRequestSchema } from "./gen/antiphon/v1/coordination_pb.js";
 import { AnswerRequestSchema } from "./gen/antiphon/v1/coordination_service_pb.js";
 import { type Generated, rawGenerated } from "./generation.js";
-import { there } from "./library.js";
 import {
   exchangePoint,
   type Labels,
@@ -28,7 +28,6 @@ import { fresh } from "./retry.js";
 import { Stream } from "./stream.js";
 import { Coordination } from "./thread.js";
 import { rawResult, type ToolResult, type Tools } from "./tool.js";
-import { Turns } from "./turns.js";
 
 const CANCEL_TIMEOUT_MS = 5000;
 
@@ -70,7 +69,7 @@ export interface ChainSettings extends Hooks {
 }
 
 /** Turn after turn on one branch, with the caller's functions. */
-export class Loops extends Turns {
+export class Loops extends Explain {
   /** Runs up to `additionalTurns` turns of one branch; `nextAction` decides each.
    *
    * It starts from an exchange (or its id, as a string), from the head of a thread, which then moves, or with a `Request` that is executed first, on

@@ -80,7 +80,8 @@ export class Prompts extends Loops {
     const take = new Take(undefined);
     let told = "";
     const hear = (delta: Delta): void | Promise<void> => {
-      if (delta.kind === "text") told += delta.text;
+      if (delta.kind === "attempt") told = "";
+      else if (delta.kind === "text") told += delta.text;
       return onDelta(delta);
     };
     const start = create(CoordinationStartSchema, { ephemeral: true, deltas: true, toolRoundLimit: 0 });

@@ -3,12 +3,15 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 
 import { Exchange } from "./exchange.js";
-import { type Contract, ContractSchema } from "./gen/antiphon/v1/contract_pb.js";
+import { type Contract, ContractSchema, RepairSchema } from "./gen/antiphon/v1/contract_pb.js";
 import {
   type ExecutionRequest,
   ExecutionRequestSchema,
+  type HistoryView as RawHistoryView,
+  HistoryViewSchema,
   type OnDisconnect as RawOnDisconnect,
   OnDisconnectSchema,
+  type Parameters as RawParameters,
   ParametersSchema,
   PromptInputSchema,
   type ToolDriftPolicy,
@@ -57,6 +60,19 @@ export interface Parameters {
   readonly extraJson?: string;
 }
 
+/** Reads those that are set; `extraJson` in text. */
+export function parametersOf(raw: RawParameters | undefined): Parameters {
+  const { $typeName, $unknown, ...set } = raw ?? { $typeName: undefined, $unknown: undefined };
+  return Object.fromEntries(Object.entries(set).filter(([, value]) => isSet(value)));
+}
+
+/** How much of a history is sent, in whole turns: so many before this one, from an exchange on with which a turn must begin, or as many as fit a budget
+ * by the server's own estimate. What is stored is the whole one in any case, and the answer has a warning that says what stayed out. */
+export type HistoryView =
+  | { readonly lastTurns: number }
+  | { readonly fromExchange: string }
+  | { readonly tokenBudget: number };
+
 /** One turn. `{ text: "Hello" }` is enough; a plain string does the same wherever a request is taken. */
 export interface Request {
   /** One user message, after all others. */
@@ -74,6 +90,10 @@ export interface Request {
   readonly parameters?: Parameters;
   /** What form the answer must have: a JSON Schema, `"json"`, `"text"`, or the id of a configured one; the prompt's when absent. */
   readonly contract?: string | Schema;
+  /** How often at most the model is asked again where its answer misses the contract, 0 for never; as configured when absent. */
+  readonly repair?: number;
+  /** How much of the history is sent; all of it when absent. */
+  readonly historyView?: HistoryView;
   /** Offered in this turn: absent offers what stands, an empty list none. */
   readonly tools?: Tools;
   /** What stands from this turn on; absent leaves it as it is. */
@@ -208,6 +228,8 @@ export function rawRequest(request: Request | string): ExecutionRequest {
     if (seed !== undefined) raw.parameters.seed = BigInt(seed);
   }
   if (said.contract !== undefined) raw.contract = contractOf(said.contract);
+  if (said.repair !== undefined) raw.repair = create(RepairSchema, { attempts: said.repair });
+  if (said.historyView !== undefined) raw.historyView = historyViewOf(said.historyView);
   if (said.tools !== undefined) raw.tools = toolList(said.tools);
   if (said.standingTools !== undefined) raw.standingTools = toolList(said.standingTools);
   if (said.toolChoice !== undefined) raw.toolChoice = toolChoiceOf(said.toolChoice);
@@ -243,6 +265,17 @@ export function unansweredToolsOf(said: UnansweredTools): RawUnansweredTools {
   return number(UnansweredToolsSchema, said);
 }
 
+function historyViewOf(view: HistoryView): RawHistoryView {
+  if (Object.keys(view).length !== 1) {
+    throw new TypeError("a view is the last turns, from an exchange on, or a budget of tokens, one of them");
+  }
+  if ("lastTurns" in view) return create(HistoryViewSchema, { view: { case: "lastTurns", value: { turns: view.lastTurns } } });
+  if ("tokenBudget" in view) {
+    return create(HistoryViewSchema, { view: { case: "tokenBudget", value: { tokens: BigInt(view.tokenBudget) } } });
+  }
+  return create(HistoryViewSchema, { view: { case: "fromExchange", value: { exchangeId: view.fromExchange } } });
+}
+
 function contractOf(contract: string | Schema): Contract {
   if (contract === "text" || contract === "json") return create(ContractSchema, { form: { case: contract, value: {} } });
   if (typeof contract === "string") {
@@ -256,4 +289,8 @@ function toolChoiceOf(choice: string): ToolChoice {
     return create(ToolChoiceSchema, { choice: { case: choice, value: {} } });
   }
   return create(ToolChoiceSchema, { choice: { case: "named", value: { name: choice } } });
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== "" && !(Array.isArray(value) && value.length === 0);
 }

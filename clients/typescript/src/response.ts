@@ -4,8 +4,9 @@ import type { CallOptions } from "@connectrpc/connect";
 
 import type { CallSettings } from "./calls.js";
 import { AntiphonError, fromConnect } from "./error.js";
-import { type Delta, deltaOf, type Exchange, type Probe } from "./exchange.js";
+import type { Delta, Exchange, Probe } from "./exchange.js";
 import type { Progress } from "./gen/antiphon/v1/progress_pb.js";
+import { Pieces } from "./pieces.js";
 import { type Repeatable, sleep, Tries } from "./retry.js";
 
 /** What such a call says, one after the other. */
@@ -26,9 +27,10 @@ export interface Streamed<Completed, Result> {
 
 /** An answer on its way: iterate for its pieces, ask `result` for the whole, `cancel` to end its run.
  *
- * The text pieces joined are the text of the result, whatever became of the connection meanwhile: the call is repeated under its run id, which gives
- * what is there or joins what is at work. Only a run that ended after its first piece came is not tried again. Whoever leaves the iteration early may
- * go on with it, or ask for the result; `await using` lets go of what was not read to its end. */
+ * The text pieces joined are the text of the result, whatever became of the connection meanwhile, those since the last piece of the kind `attempt`
+ * where the model was asked again: the call is repeated under its run id, which gives what is there or joins what is at work. Only a run that ended
+ * after its first piece came is not tried again. Whoever leaves the iteration early may go on with it, or ask for the result; `await using` lets go of
+ * what was not read to its end. */
 export class Response<Result extends Exchange | Probe> implements AsyncIterable<Delta> {
   readonly #pieces: AsyncGenerator<Delta, Result>;
   readonly #run: Repeatable;
@@ -85,20 +87,18 @@ export class Response<Result extends Exchange | Probe> implements AsyncIterable<
   async *#read(streamed: Streamed<never, Result>, settings: CallSettings): AsyncGenerator<Delta, Result> {
     const tries = new Tries(settings.timeoutMs, streamed.run);
     const signal = settings.signal === undefined ? this.#left.signal : AbortSignal.any([settings.signal, this.#left.signal]);
-    const told = new Map<string, number>();
+    const pieces = new Pieces();
     let result: Result | undefined;
     while (result === undefined) {
       let pause: number;
       try {
-        const seen = new Map<string, number>();
+        pieces.connected();
         for await (const { event } of streamed.open({ ...tries.left(), signal })) {
           if (event.case === "completed") result = streamed.read(event.value);
-          if (event.case !== "progress" || event.value.event.case !== "delta") continue;
-          const delta = deltaOf(event.value.event.value);
+          const delta = event.case === "progress" ? pieces.new(event.value) : undefined;
           if (delta === undefined) continue;
-          tries.begun = true;
-          const more = unheard(delta, seen, told);
-          if (more.text) yield more;
+          tries.begun = pieces.begun;
+          yield delta;
         }
         if (result !== undefined) break;
         pause = tries.pause(new AntiphonError("UNAVAILABLE", "the stream closed before its run ended"));
@@ -109,17 +109,8 @@ export class Response<Result extends Exchange | Probe> implements AsyncIterable<
       await sleep(pause, signal);
     }
     // The stored result of an earlier call comes without pieces.
-    const rest = result.text.slice(told.get("text") ?? 0);
-    if (rest) yield { kind: "text", text: rest };
+    const rest = pieces.rest(result.text);
+    if (rest !== undefined) yield rest;
     return result;
   }
-}
-
-/** What of a piece was not told before the connection broke. */
-function unheard(delta: Delta, seen: Map<string, number>, told: Map<string, number>): Delta {
-  const before = seen.get(delta.kind) ?? 0;
-  const heard = told.get(delta.kind) ?? 0;
-  seen.set(delta.kind, before + delta.text.length);
-  told.set(delta.kind, Math.max(heard, before + delta.text.length));
-  return { kind: delta.kind, text: delta.text.slice(Math.max(0, heard - before)) };
 }

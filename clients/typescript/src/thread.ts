@@ -127,6 +127,11 @@ export class Run {
     return this.raw.attempt;
   }
 
+  /** How often a model was called for it. */
+  get modelCalls(): number {
+    return this.raw.observations.length;
+  }
+
   /** What it consumed, each call counted once. */
   get usage(): Usage {
     return usageOf(this.raw.usage);

@@ -10,7 +10,7 @@ import {
   type ToolResult as RawResult,
   ToolResultSchema,
 } from "./gen/antiphon/v1/message_pb.js";
-import { type Tool as RawTool, ToolListSchema, type ToolList, ToolSchema } from "./gen/antiphon/v1/tool_pb.js";
+import { type Tool as RawTool, ToolListSchema, type ToolChoice, type ToolList, ToolSchema } from "./gen/antiphon/v1/tool_pb.js";
 import { parse, stringify } from "./json.js";
 
 /** A JSON Schema. */
@@ -49,6 +49,11 @@ export class ToolCall {
     const { callId, name, argumentsJson } = this;
     return create(ToolCallSchema, { callId, name, argumentsJson, providerCallId: this.raw.providerCallId });
   }
+}
+
+/** How freely tools may be called: `auto`, `none`, `required` or a tool's name; undefined where it is left to the model. */
+export function chosenTool(raw: ToolChoice | undefined): string | undefined {
+  return raw?.choice.case === "named" ? raw.choice.value.name : raw?.choice.case;
 }
 
 /** What came of a tool call. */

@@ -183,13 +183,15 @@ export function continuation(point: Exchange | ThreadPoint | string, request: In
   return raw;
 }
 
-function rawTurn(point: Exchange | ThreadPoint | string, request: Input): ContinueRequest {
+/** A new turn from what is on record, as it goes out. */
+export function rawTurn(point: Exchange | ThreadPoint | string, request: Input): ContinueRequest {
   // Storing what was not captured is for `reply`, which says so.
   if (point instanceof Exchange) exchangePoint(point);
   return continuation(point, request);
 }
 
-function rawCapture(request: Request | string, thread: ThreadPoint | NewThread | undefined): CaptureRequest {
+/** A first turn, as it goes out. */
+export function rawCapture(request: Request | string, thread: ThreadPoint | NewThread | undefined): CaptureRequest {
   const value = rawRequest(request);
   value.runId ||= fresh();
   const raw = create(CaptureRequestSchema, { execution: { case: "request", value } });

@@ -60,7 +60,10 @@ test("both sides show who they are", { timeout: 60_000 }, async () => {
   await using client = await ear.connect({ token: "key-1", providerCredential: "sk-1", tls, keepaliveMs: 5000 });
   assert.equal((await client.run("r")).state, "unknown_99", "a word of a newer server");
   assert.equal(ear.heard[0]?.get("authorization"), "Bearer key-1");
-  assert.equal(ear.heard[0]?.get("antiphon-provider-credential"), "sk-1");
+  await client.withProviderCredential("sk-2").run("r");
+  await client.run("r");
+  assert.deepEqual(ear.heard.map((headers) => headers.get("antiphon-provider-credential")), ["sk-1", "sk-2", "sk-1"]);
+  assert.equal(ear.heard[1]?.get("authorization"), "Bearer key-1");
 });
 
 test("a server that nobody vouches for is not talked to", { timeout: 60_000 }, async () => {

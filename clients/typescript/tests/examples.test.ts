@@ -99,29 +99,43 @@ describe("examples", { timeout: 120_000 }, () => {
     assert.equal(pieces.length, 7);
     await client.coordinate({ text: "zero" }, 3, () => new Suspend(), { coordinationId: "readme" });
 
-    // One program of all pieces in order: each sees the names of those before it, and may use them for something else.
-    const said = pieces.join("").match(/^import .*$/gm) ?? [];
-    const bodies = pieces.map((piece) => piece.replace(/^import .*$\n/gm, ""));
-    const program = [...new Map(said.flatMap(imported)).values()].join("\n");
-    const body = `${bodies.join("\n{\n")}${"}".repeat(bodies.length - 1)}`
-      .replace("127.0.0.1:7373", server.address)
-      .replace('{ binary: "target/debug/antiphon" }', "");
-    const folder = join(ROOT, "dist/readme");
-    const file = join(folder, "readme.ts");
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(file, `${program}\nconst coordinationId: string = "readme";\n${body}\nclient.close();\n`);
-
-    const config = ts.readConfigFile(join(ROOT, "tsconfig.json"), (path) => ts.sys.readFile(path));
-    const { options } = ts.parseJsonConfigFileContent(config.config, ts.sys, ROOT);
-    const compiled = ts.createProgram([file], { ...options, rootDir: folder, outDir: folder, declaration: false });
-    const problems = ts.getPreEmitDiagnostics(compiled).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
-    assert.deepEqual(problems, []);
-    compiled.emit();
-    const { stdout } = await promisify(execFile)(process.execPath, [join(folder, "readme.js")]);
+    const stdout = await program("readme", pieces, server.address, 'const coordinationId: string = "readme";');
     assert.match(stdout, /^stopped$/m);
     assert.match(stdout, /^HELLO$/m);
   });
+
+  test("S0-42: what the page on continuing and branching shows has the right types, and runs", async () => {
+    const page = readFileSync(join(ROOT, "../../docs/continuing-and-branching.md"), "utf8");
+    const pieces = [...page.matchAll(/```ts\n(.*?)```/gs)].map(([, piece = ""]) => piece);
+    assert.equal(pieces.length, 5);
+    const shown = "console.log(second.turn, other.setting('model'), byShip.turn, byTrain.threadId !== '', weather.turn, answer.turn);";
+    assert.equal(await program("branching", [...pieces, shown], server.address, ""), "2 a-larger-model 3 true 3 2\n");
+    await client.deleteThread("trip");
+  });
 });
+
+/** Compiles and runs one program of all pieces in order, and gives what it prints: each piece sees the names of those before it, and may use them for
+ * something else. */
+async function program(name: string, pieces: readonly string[], address: string, given: string): Promise<string> {
+  const said = pieces.join("").match(/^import .*$/gm) ?? [];
+  const bodies = pieces.map((piece) => piece.replace(/^import .*$\n/gm, ""));
+  const imports = [...new Map(said.flatMap(imported)).values()].join("\n");
+  const body = `${bodies.join("\n{\n")}`
+    .replace("127.0.0.1:7373", address)
+    .replace('{ binary: "target/debug/antiphon" }', "");
+  const folder = join(ROOT, "dist", name);
+  const file = join(folder, `${name}.ts`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, `${imports}\n${given}\n${body}\nclient.close();\n${"}".repeat(bodies.length - 1)}\n`);
+
+  const config = ts.readConfigFile(join(ROOT, "tsconfig.json"), (path) => ts.sys.readFile(path));
+  const { options } = ts.parseJsonConfigFileContent(config.config, ts.sys, ROOT);
+  const compiled = ts.createProgram([file], { ...options, rootDir: folder, outDir: folder, declaration: false });
+  const problems = ts.getPreEmitDiagnostics(compiled).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
+  assert.deepEqual(problems, []);
+  compiled.emit();
+  return (await promisify(execFile)(process.execPath, [join(folder, `${name}.js`)])).stdout;
+}
 
 /** Each name of an import by itself, so that no name is imported twice. */
 function imported(line: string): [string, string][] {

@@ -12,9 +12,8 @@ import {
   Client,
   type CodeName,
   Continue,
-  Coordination,
   type Decision,
-  Exchange,
+  type Delta,
   Fail,
   type Generate,
   type Hooks,
@@ -24,12 +23,9 @@ import {
   type NextAction,
   type Outcome,
   Pause,
-  Probe,
   type Request,
-  Run,
   Stop,
   Suspend,
-  Thread,
   ThreadPoint,
   ThreadTurn,
   Tool,
@@ -38,114 +34,22 @@ import {
 import { Server } from "antiphon/testing";
 import { parse } from "yaml";
 
+import { look } from "./looks.js";
+import { compare, isMapping, type Mapping, plain, type Said } from "./told.js";
+
 const SCENARIOS = join(import.meta.dirname, "../../../scenarios");
 /** Scenarios that this client cannot play, each with its reason. */
 const UNPLAYED: Readonly<Record<string, string>> = {};
 
-// What is read from YAML has no types; the runner checks what it finds.
-type Said = any;
-type Mapping = Record<string, Said>;
-
 /** What a callback of a scenario throws. */
 class Raised extends Error {}
-
-function messages(found: readonly Message[]): Said {
-  return found.map(({ role, text, toolResults }) => ({ role, text: text || toolResults.map((result) => result.text).join("") }));
-}
-
-function exchange(found: Exchange): Mapping {
-  return {
-    exchange_id: found.exchangeId,
-    parent_exchange_id: found.parentExchangeId,
-    run_id: found.runId,
-    thread_id: found.threadId,
-    turn: found.turn,
-    text: found.text,
-    stop_reason: found.stopReason,
-    validation: found.validation,
-    captured: found.captured,
-    tool_calls: found.toolCalls.map((call) => ({ call_id: call.callId, name: call.name, arguments_json: call.argumentsJson })),
-    tools: found.tools.map((tool) => tool.name),
-    standing_tools: found.standingTools.map((tool) => tool.name),
-    warnings: found.warnings.map((warning) => warning.code),
-    profile: found.setting("profile_id"),
-    model: found.setting("model"),
-    messages: messages(found.messages),
-  };
-}
-
-/** A result in the words of the scenarios. */
-function plain(found: Said): Said {
-  if (found instanceof Exchange) return exchange(found);
-  if (found instanceof Probe) {
-    return { text: found.text, stop_reason: found.stopReason, run_id: found.runId, messages: messages(found.messages) };
-  }
-  if (found instanceof Thread) {
-    return { id: found.threadId, name: found.name, head: found.headExchangeId, turn_count: found.turnCount };
-  }
-  if (found instanceof Run) {
-    const { runId: id, state, exchangeId: exchange_id, captured, attempt } = found;
-    return { id, state, exchange_id, captured, attempt, model_calls: found.raw.observations.length };
-  }
-  if (found instanceof Coordination) {
-    const { coordinationId: id, state, exchangeId: exchange_id, turnsStarted, turnsRemaining } = found;
-    return { id, state, exchange_id, turns_started: turnsStarted, turns_remaining: turnsRemaining };
-  }
-  if (found === undefined || typeof found !== "object") return found;
-  if ("exchangeIds" in found) {
-    return { exchange_id: found.exchangeId, exchange_ids: found.exchangeIds, stored: found.stored, matched: found.matched };
-  }
-  if ("path" in found) return { messages: messages(found.messages), path: found.path };
-  if ("undelivered" in found) return { state: found.state, undelivered: found.undelivered?.text };
-  if ("decisionId" in found) {
-    return {
-      exchange: exchange(found.exchange),
-      starting: found.starting,
-      stop_reason: found.stopReason,
-      turns_started: found.turnsStarted,
-      turns_remaining: found.turnsRemaining,
-      thread_id: found.threadId,
-    };
-  }
-  return found;
-}
-
-function isMapping(value: Said): value is Mapping {
-  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
-}
-
-/** Whether what is expected is a part of what was found. */
-function compare(expected: Said, found: Said, where: string): void {
-  const shown = (): string => inspect(found);
-  if (Array.isArray(expected)) {
-    assert.equal(found?.length, expected.length, `${where}: ${shown()} has not ${expected.length} items`);
-    expected.forEach((item, index) => compare(item, found[index], `${where}.${index}`));
-  } else if (isMapping(expected)) {
-    const keys = Object.keys(expected).join();
-    if (keys === "contains") {
-      assert.ok(found.includes(expected["contains"]), `${where}: ${shown()} has no ${expected["contains"]}`);
-    } else if (keys === "length") {
-      assert.equal(found.length, expected["length"], `${where}: ${shown()} has not so many items`);
-    } else if (keys === "differs") {
-      assert.notDeepEqual(found, expected["differs"], where);
-    } else if (keys === "") {
-      assert.deepEqual(Object.keys(found), [], `${where}: ${shown()} is not empty`);
-    } else {
-      for (const [name, value] of Object.entries(expected)) {
-        assert.ok(found !== undefined && name in found, `${where}: there is no \`${name}\` in ${shown()}`);
-        compare(value, found[name], `${where}.${name}`);
-      }
-    }
-  } else {
-    assert.deepEqual(found, expected, `${where}: it is ${shown()}, not ${inspect(expected)}`);
-  }
-}
 
 /** One scenario. */
 class Player {
   readonly #kept: Mapping = {};
   readonly #tools: Record<string, Tool>;
   #called: Record<string, number> = {};
+  #heard: Delta[] | undefined;
 
   constructor(
     readonly client: Client,
@@ -181,7 +85,13 @@ class Player {
     assert.ok(!("error" in said), `${where}: it gave ${inspect(plain(found))}`);
     if ("as" in said) this.#kept[said["as"]] = found;
     let told: Said = Array.isArray(found) ? found.map(plain) : plain(found);
-    if (isMapping(told)) told = { ...told, called: this.#called };
+    if (isMapping(told)) told = { called: this.#called, ...told };
+    if (this.#heard !== undefined) {
+      const begun = this.#heard.map(({ kind }) => kind).lastIndexOf("attempt") + 1;
+      const anew = this.#heard.filter(({ kind }) => kind === "attempt").length;
+      told = { ...told, told: this.#heard.slice(begun).map(({ text }) => text).join(""), anew };
+      this.#heard = undefined;
+    }
     if ("expect" in said) compare(this.#value(said["expect"]), told, where);
   }
 
@@ -215,7 +125,8 @@ class Player {
       case "prompt":
         return client.prompt(this.#request(said["request"]), { capture: said["capture"] ?? false });
       case "capture":
-        return client.capture(this.#request(said["request"]), { thread });
+        this.#heard = said["deltas"] ? [] : undefined;
+        return client.capture(this.#request(said["request"]), { thread, onDelta: this.#heard && ((delta) => void this.#heard?.push(delta)) });
       case "continue":
         return client.continue(point(said["from"]), this.#input(said));
       case "reply":
@@ -271,7 +182,7 @@ class Player {
       case "threads":
         return all(client.threads(said["labels"]));
       default:
-        throw new Error(`there is no step \`${verb}\``);
+        return look(client, verb, said, (given) => this.#request(given), point);
     }
   }
 
@@ -328,11 +239,12 @@ class Player {
       run_id: "runId",
       on_tool_drift: "onToolDrift",
     };
-    const plainly = ["text", "system", "vars", "model", "contract", "labels"];
+    const plainly = ["text", "system", "vars", "model", "contract", "labels", "repair"];
     const made: Mapping = {};
     for (const [key, value] of Object.entries(said)) {
       if (key === "messages") made[key] = value.map((message: Mapping) => Message.of(message["role"], message["text"]));
       else if (key === "tools") made[key] = this.#named(said);
+      else if (key === "history_view") made["historyView"] = historyView(value);
       else if (key === "temperature") made["parameters"] = { temperature: value };
       else if (key in known || plainly.includes(key)) made[known[key] ?? key] = value;
       else throw new Error(`a request has no \`${key}\``);
@@ -347,6 +259,11 @@ class Player {
   #named(said: Mapping): Tool[] {
     return (said["tools"] ?? []).map((name: string) => this.#tools[name]);
   }
+}
+
+function historyView({ last_turns: lastTurns, from_exchange: fromExchange, token_budget: tokenBudget }: Mapping): Said {
+  if (lastTurns !== undefined) return { lastTurns };
+  return fromExchange === undefined ? { tokenBudget } : { fromExchange };
 }
 
 function point(said: Said): Said {

@@ -31,6 +31,20 @@ when = "down for good"
 fault = { kind = "status", status = 503, message = "down" }
 
 [[backends.script.rules]]
+when = "in its form"
+text = "I would rather not."
+delay_ms = 50
+
+[[backends.script.rules]]
+when = "the form that was asked for"
+text = """
+\`\`\`json
+{"good": true}
+\`\`\`
+"""
+delay_ms = 50
+
+[[backends.script.rules]]
 when = "slow"
 text = "It took a while, and there is much to tell."
 chunk_gap_ms = 50

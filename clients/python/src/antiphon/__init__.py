@@ -9,14 +9,18 @@ from antiphon._async.response import Response as AsyncResponse
 from antiphon._sync.client import Client
 from antiphon._sync.conversation import Conversation
 from antiphon._sync.response import Response
+from antiphon.audit import CallTools, Drift, ToolOccurrence
 from antiphon.branch import Branch
+from antiphon.catalog import ConfiguredBackend, ConfiguredContract, ConfiguredProfile, ConfiguredPrompt
 from antiphon.coordination import Action, Cancellation, Continue, Decision, Fail, Outcome, Stop, Suspend
 from antiphon.error import Error
 from antiphon.exchange import Delta, Exchange, Probe, Warning
+from antiphon.explanation import Explanation, Prepared, Setting
 from antiphon.generation import Generated, Generation
+from antiphon.graph import Change, Difference, Hit, ModelUsage, Node, Subtree, ThreadPath, ThreadTree, UsageSum
 from antiphon.message import Message
 from antiphon.record import Facts, Recorded
-from antiphon.request import NewThread, Parameters, Request, ThreadPoint, ThreadTurn
+from antiphon.request import HistoryView, NewThread, Parameters, Request, ThreadPoint, ThreadTurn
 from antiphon.thread import Coordination, Inspection, Run, RunEvent, Thread, Turn
 from antiphon.tls import TLS
 from antiphon.tool import OfferedTool, Pause, Tool, ToolCall, ToolResult
@@ -29,41 +33,61 @@ __all__ = [
     "AsyncConversation",
     "AsyncResponse",
     "Branch",
+    "CallTools",
     "Cancellation",
+    "Change",
     "Client",
+    "ConfiguredBackend",
+    "ConfiguredContract",
+    "ConfiguredProfile",
+    "ConfiguredPrompt",
     "Continue",
     "Conversation",
     "Coordination",
     "Decision",
     "Delta",
+    "Difference",
+    "Drift",
     "Error",
     "Exchange",
+    "Explanation",
     "Facts",
     "Fail",
     "Generated",
     "Generation",
+    "HistoryView",
+    "Hit",
     "Inspection",
     "Message",
+    "ModelUsage",
     "NewThread",
+    "Node",
     "OfferedTool",
     "Outcome",
     "Parameters",
     "Pause",
+    "Prepared",
     "Probe",
     "Recorded",
     "Request",
     "Response",
     "Run",
     "RunEvent",
+    "Setting",
     "Stop",
+    "Subtree",
     "Suspend",
     "Thread",
+    "ThreadPath",
     "ThreadPoint",
+    "ThreadTree",
     "ThreadTurn",
     "Tool",
     "ToolCall",
+    "ToolOccurrence",
     "ToolResult",
     "Turn",
     "Usage",
+    "UsageSum",
     "Warning",
 ]

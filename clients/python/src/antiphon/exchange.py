@@ -108,8 +108,8 @@ class Exchange:
         return self.raw.text
 
     def json(self) -> Any:
-        """The answer read as JSON."""
-        return json.loads(self.raw.text)
+        """The answer read as JSON: the value that was found valid where it had to have a form, else its text."""
+        return json.loads(self.raw.validation.value_json or self.raw.text)
 
     @property
     def stop_reason(self) -> str:
@@ -120,6 +120,11 @@ class Exchange:
     def validation(self) -> str:
         """Whether the answer has its form: `valid`, `invalid` or `not_applicable`."""
         return word(contract_pb2.ValidationStatus.DESCRIPTOR, self.raw.validation.status)
+
+    @property
+    def violations(self) -> list[str]:
+        """What is wrong with the form of the answer, each with where."""
+        return violations(self.raw.validation)
 
     @property
     def tool_calls(self) -> list[ToolCall]:
@@ -190,8 +195,8 @@ class Probe:
         return self.raw.text
 
     def json(self) -> Any:
-        """The answer read as JSON."""
-        return json.loads(self.raw.text)
+        """The answer read as JSON: the value that was found valid where it had to have a form, else its text."""
+        return json.loads(self.raw.validation.value_json or self.raw.text)
 
     @property
     def messages(self) -> list[Message]:
@@ -207,6 +212,11 @@ class Probe:
     def validation(self) -> str:
         """Whether the answer has its form."""
         return word(contract_pb2.ValidationStatus.DESCRIPTOR, self.raw.validation.status)
+
+    @property
+    def violations(self) -> list[str]:
+        """What is wrong with the form of the answer, each with where."""
+        return violations(self.raw.validation)
 
     @property
     def usage(self) -> Usage:
@@ -237,7 +247,8 @@ class Delta:
     """More of an answer on its way."""
 
     kind: str
-    """`text`, `reasoning`, `tool_call` or `refusal`."""
+    """`text`, `reasoning`, `tool_call` or `refusal`; or `attempt` where the answer begins anew, since what was told of it before was of a
+    call that failed or whose answer missed its form."""
     text: str
     """More of that; of a tool call, more of its arguments."""
 
@@ -254,3 +265,8 @@ def stop_reason(raw: int) -> str:
     """The word for why a model stopped."""
     return word(run_pb2.StopReason.DESCRIPTOR, raw)
 
+
+
+def violations(raw: contract_pb2.Validation) -> list[str]:
+    """What is wrong, in a line each: where, as a JSON Pointer, and what."""
+    return [": ".join(part for part in (found.instance_path, found.message) if part) for found in raw.violations]

@@ -13,7 +13,7 @@ from antiphon.error import Error
 from antiphon.gen.antiphon.v1 import coordination_pb2 as pb
 from antiphon.gen.antiphon.v1 import run_pb2, usage_pb2
 from antiphon.message import Message
-from antiphon.tool import OfferedTool, ToolCall
+from antiphon.tool import OfferedTool, ToolCall, tool_choice
 from antiphon.usage import Usage
 from antiphon.word import number, word
 
@@ -62,8 +62,7 @@ class Generation:
     @property
     def tool_choice(self) -> str | None:
         """`auto`, `none`, `required` or a tool's name; None leaves it to the model."""
-        which = self.raw.tool_choice.WhichOneof("choice")
-        return self.raw.tool_choice.named.name if which == "named" else which
+        return tool_choice(self.raw.tool_choice)
 
     @property
     def schema(self) -> dict[str, Any] | None:

@@ -35,6 +35,32 @@ class Parameters(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
+class HistoryView:
+    """How much of a history is sent, in whole turns, by one of three measures. What is stored is the whole one in any case, and the answer has a
+    warning that says what stayed out."""
+
+    last_turns: int | None = None
+    """So many turns before this one."""
+    from_exchange: str = ""
+    """From this exchange on, with which a turn must begin."""
+    token_budget: int | None = None
+    """As many turns as fit, counted by the server's own estimate."""
+
+    def to_raw(self) -> execution_pb2.HistoryView:
+        """As it goes out."""
+        if (self.last_turns is not None) + bool(self.from_exchange) + (self.token_budget is not None) != 1:
+            raise ValueError("a view is the last turns, from an exchange on, or a budget of tokens, one of them")
+        raw = execution_pb2.HistoryView()
+        if self.last_turns is not None:
+            raw.last_turns.turns = self.last_turns
+        elif self.token_budget is not None:
+            raw.token_budget.tokens = self.token_budget
+        else:
+            raw.from_exchange.exchange_id = self.from_exchange
+        return raw
+
+
+@dataclass(frozen=True)
 class Request:
     """One turn. `Request("Hello")` is enough; a plain string does the same wherever a request is taken."""
 
@@ -54,6 +80,10 @@ class Request:
     parameters: Parameters = field(default_factory=Parameters)
     contract: str | Mapping[str, Any] | None = None
     """What form the answer must have: a JSON Schema, `"json"`, `"text"`, or the id of a configured one; the prompt's when absent."""
+    repair: int | None = None
+    """How often at most the model is asked again where its answer misses the contract, 0 for never; as configured when absent."""
+    history_view: HistoryView | None = None
+    """How much of the history is sent; all of it when absent."""
     tools: Tools | None = None
     """Offered in this turn: absent offers what stands, an empty list none."""
     standing_tools: Tools | None = None
@@ -93,6 +123,10 @@ class Request:
             raw.parameters.CopyFrom(execution_pb2.Parameters(**self.parameters))
         if self.contract is not None:
             raw.contract.CopyFrom(_contract(self.contract))
+        if self.repair is not None:
+            raw.repair.attempts = self.repair
+        if self.history_view is not None:
+            raw.history_view.CopyFrom(self.history_view.to_raw())
         if self.tools is not None:
             raw.tools.CopyFrom(tool_list(self.tools))
         if self.standing_tools is not None:

@@ -130,6 +130,11 @@ class Run:
         return self.raw.attempt
 
     @property
+    def model_calls(self) -> int:
+        """How often a model was called for it."""
+        return len(self.raw.observations)
+
+    @property
     def usage(self) -> Usage:
         """What it consumed, each call counted once."""
         return Usage.of(self.raw.usage)

@@ -148,6 +148,12 @@ def tool_list(tools: Tools) -> tool_pb2.ToolList:
     return tool_pb2.ToolList(tools=[tool.to_raw() for tool in tools_of(tools)])
 
 
+def tool_choice(raw: tool_pb2.ToolChoice) -> str | None:
+    """How freely tools may be called: `auto`, `none`, `required` or a tool's name; None where it is left to the model."""
+    which = raw.WhichOneof("choice")
+    return raw.named.name if which == "named" else which
+
+
 def text_part(text: str) -> message_pb2.Part:
     """A part of a message that is text."""
     return message_pb2.Part(text=message_pb2.TextPart(text=text))

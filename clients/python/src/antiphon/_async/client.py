@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import overload
 
+from antiphon._async.audit import Audit
 from antiphon._async.callbacks import AfterCall, BeforeCall
+from antiphon._async.catalog import Catalog
 from antiphon._async.conversation import Conversation
-from antiphon._async.records import Records
+from antiphon._async.explain import Explain
+from antiphon._async.graph import Graph
 from antiphon._async.prompts import Prompts
+from antiphon._async.records import Records
 from antiphon.branch import Branch
 from antiphon.error import Error
 from antiphon.exchange import Exchange
@@ -20,7 +24,7 @@ from antiphon.retry import fresh
 from antiphon.tool import Tools
 
 
-class AsyncClient(Prompts, Records):
+class AsyncClient(Prompts, Explain, Records, Graph, Audit, Catalog):
     """Talks to one server. Close it, or use it in a `with` block."""
 
     @classmethod

@@ -23,8 +23,9 @@ from antiphon.coordination import (
 from antiphon.error import Error, from_rpc
 from antiphon.exchange import Delta, Exchange, Warning, listed
 from antiphon.gen.antiphon.v1 import coordination_pb2 as pb
-from antiphon.gen.antiphon.v1 import exchange_pb2, execution_pb2, message_pb2, progress_pb2
+from antiphon.gen.antiphon.v1 import exchange_pb2, execution_pb2, message_pb2
 from antiphon.generation import Generation, failed_frame, generated_frame
+from antiphon.pieces import ANEW, anew
 from antiphon.request import Request, on_tool_drift_of, request_of
 from antiphon.tool import Pause, Tool, ToolCall, ToolResult, text_of, tool_list, tools_of
 
@@ -70,6 +71,7 @@ class Coordinator:
         self._paused_calls: set[str] = set()
         self._generation_failure: Exception | None = None
         self._told: list[Warning] = []
+        self._told_delta = False
         self._ephemeral = False
         self._history: list[message_pb2.Message] | None = None
         self._trouble_since: float | None = None
@@ -168,8 +170,15 @@ class Coordinator:
                 await self._generate(stream, frame.generation_needed)
             elif which == "rejected":
                 await self._rejected(stream, frame.rejected)
+            elif which == "attempt":
+                if anew(frame.attempt) and self._told_delta:
+                    await self._tell(stream, ANEW)
+                self._told_delta = False
             elif which == "delta":
-                await self._delta(stream, frame.delta)
+                delta = Delta.of(frame.delta)
+                if delta is not None:
+                    self._told_delta = True
+                    await self._tell(stream, delta)
             elif which == "detached":
                 left = detached(frame.detached)
                 if isinstance(left, Outcome) and self._pause_asked is None:
@@ -294,9 +303,8 @@ class Coordinator:
             return None
         return result.to_raw()
 
-    async def _delta(self, stream: Stream, raw: progress_pb2.Delta) -> None:
-        delta = Delta.of(raw)
-        if delta is None or self._callbacks.on_delta is None or self._failure is not None:
+    async def _tell(self, stream: Stream, delta: Delta) -> None:
+        if self._callbacks.on_delta is None or self._failure is not None:
             return
         try:
             await resolve(self._callbacks.on_delta(delta))

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta, timezone
 
 from antiphon._async.callbacks import Callbacks, OnDelta
 from antiphon._async.loops import Loops, Take
+from antiphon._async.transport import resolve
 from antiphon._async.turns import continuation
-from antiphon.exchange import Exchange
+from antiphon.exchange import Delta, Exchange
 from antiphon.gen.antiphon.v1 import coordination_pb2, exchange_pb2, exchange_service_pb2, execution_pb2
 from antiphon.gen.antiphon.v1 import message_pb2, tool_pb2
 from antiphon.message import Message
@@ -91,11 +92,25 @@ class Prompts(Loops):
             return Exchange.uncaptured(answer, before, standing)
         # Only a coordination tells an answer on its way of which nothing is kept.
         take = Take(None)
+        told = ""
+
+        async def hear(delta: Delta) -> None:
+            nonlocal told
+            if delta.kind == "attempt":
+                told = ""
+            elif delta.kind == "text":
+                told += delta.text
+            await resolve(on_delta(delta))
+
         start = coordination_pb2.CoordinationStart(ephemeral=True, deltas=True, tool_round_limit=0)
         start.initial_request.request.CopyFrom(raw)
         if timeout is not None:
             start.deadline.FromDatetime(datetime.now(timezone.utc) + timedelta(seconds=timeout))
-        await self._finish("", self._coordinator("", Callbacks(take, None, None, None, on_delta, None, None)), start)
+        await self._finish("", self._coordinator("", Callbacks(take, None, None, None, hear, None, None)), start)
+        text = take.result("").text
+        if len(text) > len(told) and text.startswith(told):
+            # An answer that was quick may be there before all of its pieces are told.
+            await resolve(on_delta(Delta("text", text[len(told) :])))
         made = exchange_pb2.Exchange()
         made.CopyFrom(take.result("").raw)
         said = tuple(made.messages[:before])

@@ -21,40 +21,46 @@ from antiphon.word import number
 
 
 class Records(Calls):
-    """Reads; nothing here calls a model."""
+    """Reads; nothing here calls a model. What lists takes its `timeout` for each page."""
 
-    async def inspect(self, exchange: Exchange | str, *, history: bool = True) -> Inspection:
+    async def inspect(
+        self, exchange: Exchange | str, *, history: bool = True, timeout: float | None = None
+    ) -> Inspection:
         """One exchange with everything known of it, and the whole history up to its answer unless that is not wanted."""
         scope = exchange_service_pb2.HISTORY_SCOPE_FULL if history else exchange_service_pb2.HISTORY_SCOPE_NONE
         request = exchange_service_pb2.InspectRequest(exchange_id=exchange_point(exchange).exchange_id, history=scope)
         found: Exchange | None = None
         messages: list[Message] = []
         path: list[str] = []
-        async for page in self._pages(self._exchanges.Inspect, request):
+        async for page in self._pages(self._exchanges.Inspect, request, timeout):
             found = found or Exchange(page.exchange)
             messages += [Message(message) for message in page.messages]
             path += [step.exchange_id for step in page.path if step.exchange_id not in path[-1:]]
         assert found is not None, "a list has one page at least"
         return Inspection(found, messages, path)
 
-    async def thread(self, thread_id: str) -> Thread:
+    async def thread(self, thread_id: str, *, timeout: float | None = None) -> Thread:
         """Reads a thread."""
         request = thread_service_pb2.ThreadServiceGetRequest(thread_id=thread_id)
-        return Thread((await self._call(self._threads.Get, request, None)).thread)
+        return Thread((await self._call(self._threads.Get, request, timeout)).thread)
 
-    async def threads(self, labels: Mapping[str, str] | None = None) -> AsyncIterator[Thread]:
+    async def threads(
+        self, labels: Mapping[str, str] | None = None, *, timeout: float | None = None
+    ) -> AsyncIterator[Thread]:
         """All threads by id, or those that have all these labels."""
         request = thread_service_pb2.ThreadServiceListRequest(labels=labels)
-        async for page in self._pages(self._threads.List, request):
+        async for page in self._pages(self._threads.List, request, timeout):
             for thread in page.threads:
                 yield Thread(thread)
 
-    async def create_thread(self, thread: NewThread, head: Exchange | str | None = None, *, request_id: str = "") -> Thread:
+    async def create_thread(
+        self, thread: NewThread, head: Exchange | str | None = None, *, request_id: str = "", timeout: float | None = None
+    ) -> Thread:
         """Makes a thread, empty or with its head at an exchange."""
         request = thread_service_pb2.ThreadServiceCreateRequest(thread=thread.to_raw(), request_id=request_id or fresh())
         if head is not None:
             request.head.CopyFrom(exchange_point(head))
-        return Thread((await self._call(self._threads.Create, request, None)).thread)
+        return Thread((await self._call(self._threads.Create, request, timeout)).thread)
 
     async def update_thread(
         self,
@@ -65,6 +71,7 @@ class Records(Calls):
         metadata: Any = None,
         profile_id: str | None = None,
         model: str | None = None,
+        timeout: float | None = None,
     ) -> Thread:
         """Changes what is given, and leaves the rest and the head. With a thread that was read, one that changed meanwhile is refused."""
         known = {"name": name, "labels": labels, "metadata_json": metadata}
@@ -73,23 +80,25 @@ class Records(Calls):
         request = thread_service_pb2.ThreadServiceUpdateRequest(thread=values.to_raw(), request_id=fresh())
         request.update_mask.paths.extend(path for path, value in {**known, **defaults}.items() if value is not None)
         request.thread_id, request.etag = (thread, "") if isinstance(thread, str) else (thread.thread_id, thread.etag)
-        return Thread((await self._call(self._threads.Update, request, None)).thread)
+        return Thread((await self._call(self._threads.Update, request, timeout)).thread)
 
-    async def delete_thread(self, thread: Thread | str) -> None:
+    async def delete_thread(self, thread: Thread | str, *, timeout: float | None = None) -> None:
         """Removes the bookmark; exchanges stay, and so do threads forked from it. One that was read and changed meanwhile is refused."""
         request = thread_service_pb2.ThreadServiceDeleteRequest(request_id=fresh())
         request.thread_id, request.etag = (thread, "") if isinstance(thread, str) else (thread.thread_id, thread.etag)
-        await self._call(self._threads.Delete, request, None)
+        await self._call(self._threads.Delete, request, timeout)
 
-    async def turns(self, thread_id: str) -> AsyncIterator[Turn]:
+    async def turns(self, thread_id: str, *, timeout: float | None = None) -> AsyncIterator[Turn]:
         """The turns on a thread's path, first to last."""
-        async for page in self._pages(self._threads.ListTurns, thread_service_pb2.ListTurnsRequest(thread_id=thread_id)):
+        request = thread_service_pb2.ListTurnsRequest(thread_id=thread_id)
+        async for page in self._pages(self._threads.ListTurns, request, timeout):
             for turn in page.turns:
                 yield Turn.of(turn)
 
-    async def run(self, run_id: str) -> Run:
+    async def run(self, run_id: str, *, timeout: float | None = None) -> Run:
         """Reads a run, with what it consumed."""
-        return Run((await self._call(self._runs.Get, run_service_pb2.RunServiceGetRequest(run_id=run_id), None)).run)
+        request = run_service_pb2.RunServiceGetRequest(run_id=run_id)
+        return Run((await self._call(self._runs.Get, request, timeout)).run)
 
     async def runs(
         self,
@@ -97,18 +106,19 @@ class Records(Calls):
         states: Sequence[str] = (),
         thread_id: str = "",
         labels: Mapping[str, str] | None = None,
+        timeout: float | None = None,
     ) -> AsyncIterator[Run]:
         """Runs by id: in one of these states, of this thread, with all these labels."""
         numbers = [run_pb2.RunState.ValueType(number(run_pb2.RunState.DESCRIPTOR, state)) for state in states]
         request = run_service_pb2.RunServiceListRequest(states=numbers, thread_id=thread_id, labels=labels)
-        async for page in self._pages(self._runs.List, request):
+        async for page in self._pages(self._runs.List, request, timeout):
             for run in page.runs:
                 yield Run(run)
 
-    async def cancel_run(self, run_id: str) -> Run:
+    async def cancel_run(self, run_id: str, *, timeout: float | None = None) -> Run:
         """Ends a run that is at work or waits for results. Ending one that has ended changes nothing."""
         request = run_service_pb2.RunServiceCancelRequest(run_id=run_id)
-        return Run((await self._call(self._runs.Cancel, request, None)).run)
+        return Run((await self._call(self._runs.Cancel, request, timeout)).run)
 
     async def watch(self, run_id: str, after_sequence: int = 0) -> AsyncIterator[RunEvent]:
         """Follows a run until it is over, over connections that break: its states, each once, and what is told of its answer on the way.
@@ -125,10 +135,10 @@ class Records(Calls):
                 pause = tries.pause(from_rpc(failed))
             await sleep(pause)
 
-    async def coordination(self, coordination_id: str) -> Coordination:
+    async def coordination(self, coordination_id: str, *, timeout: float | None = None) -> Coordination:
         """Reads a coordination, with what it waits for."""
         request = coordination_service_pb2.CoordinationServiceGetRequest(coordination_id=coordination_id)
-        return Coordination((await self._call(self._coordinations.Get, request, None)).coordination)
+        return Coordination((await self._call(self._coordinations.Get, request, timeout)).coordination)
 
     async def coordinations(
         self,
@@ -137,6 +147,7 @@ class Records(Calls):
         attached: bool | None = None,
         thread_id: str = "",
         labels: Mapping[str, str] | None = None,
+        timeout: float | None = None,
     ) -> AsyncIterator[Coordination]:
         """Coordinations by id: in one of these states, with or without a stream, on this thread, with all these labels."""
         enum = coordination_pb2.CoordinationState
@@ -144,7 +155,7 @@ class Records(Calls):
         request = coordination_service_pb2.CoordinationServiceListRequest(
             states=numbers, attached=attached, thread_id=thread_id, labels=labels
         )
-        async for page in self._pages(self._coordinations.List, request):
+        async for page in self._pages(self._coordinations.List, request, timeout):
             for coordination in page.coordinations:
                 yield Coordination(coordination)
 

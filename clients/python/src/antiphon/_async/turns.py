@@ -31,7 +31,7 @@ class Turns(Calls):
         """Executes a request at a root and keeps the exchange, on a thread without exchanges if one is given."""
         if on_delta is not None:
             return await _heard(self.stream(request, thread=thread, timeout=timeout), on_delta)
-        raw = _capture(request, thread)
+        raw = capture_of(request, thread)
         return Exchange((await self._call(self._exchanges.Capture, raw, timeout, raw.request)).exchange)
 
     async def continue_(
@@ -44,7 +44,7 @@ class Turns(Calls):
     ) -> Exchange:
         """A new turn: from an exchange or its id, where no head moves, or from a thread, whose head moves. In place of a request it takes
         the results of all calls that are pending there, with which the same run goes on."""
-        return await self._continue(_turn(point, request), on_delta, timeout)
+        return await self._continue(turn_of(point, request), on_delta, timeout)
 
     def stream(
         self,
@@ -58,10 +58,10 @@ class Turns(Calls):
         if after is not None:
             if thread is not None:
                 raise ValueError("`thread` is for a first turn; one that goes on has its thread in `after`")
-            return self._stream_turn(_turn(after, request), timeout)
+            return self._stream_turn(turn_of(after, request), timeout)
         if not isinstance(request, Request | str):
             raise ValueError("results of tool calls need `after`, the exchange or thread with the calls")
-        raw = _capture(request, thread)
+        raw = capture_of(request, thread)
         streamed = pb.StreamCaptureRequest(capture=raw)
         run = streamed.capture.request
         method = self._exchanges.StreamCapture
@@ -169,7 +169,8 @@ def continuation(point: Exchange | ThreadPoint | str, request: Input) -> pb.Cont
     return raw
 
 
-def _turn(point: Exchange | ThreadPoint | str, request: Input) -> pb.ContinueRequest:
+def turn_of(point: Exchange | ThreadPoint | str, request: Input) -> pb.ContinueRequest:
+    """A new turn from what is on record, as it goes out."""
     if isinstance(point, Exchange):
         # Storing what was not captured is for `reply`, which says so.
         exchange_point(point)
@@ -180,7 +181,8 @@ def _run(raw: pb.ContinueRequest) -> execution_pb2.ExecutionRequest | execution_
     return raw.request if raw.HasField("request") else raw.tool_results
 
 
-def _capture(request: Request | str, thread: ThreadPoint | NewThread | None) -> pb.CaptureRequest:
+def capture_of(request: Request | str, thread: ThreadPoint | NewThread | None) -> pb.CaptureRequest:
+    """A first turn, as it goes out."""
     raw = pb.CaptureRequest(request=request_of(request).to_raw())
     raw.request.run_id = raw.request.run_id or fresh()
     if isinstance(thread, ThreadPoint):

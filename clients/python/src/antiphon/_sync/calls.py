@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Any, Protocol, TypeVar
 
 import grpc
@@ -11,15 +12,19 @@ import grpc
 from antiphon._sync.callbacks import Memory
 from antiphon._sync.transport import Channel, Method, connect, sleep
 from antiphon.error import from_rpc
+from antiphon.gen.antiphon.v1.catalog_service_pb2_grpc import CatalogServiceStub
 from antiphon.gen.antiphon.v1.coordination_service_pb2_grpc import CoordinationServiceStub
 from antiphon.gen.antiphon.v1.exchange_service_pb2_grpc import ExchangeServiceStub
+from antiphon.gen.antiphon.v1.graph_service_pb2_grpc import GraphServiceStub
 from antiphon.gen.antiphon.v1.run_service_pb2_grpc import RunServiceStub
 from antiphon.gen.antiphon.v1.thread_service_pb2_grpc import ThreadServiceStub
+from antiphon.gen.antiphon.v1.tool_service_pb2_grpc import ToolServiceStub
 from antiphon.retry import Repeatable, Tries
 from antiphon.tls import TLS
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
+Own = TypeVar("Own", bound="Calls")
 
 
 class Page(Protocol):
@@ -37,6 +42,7 @@ class Paged(Protocol):
 SomePage = TypeVar("SomePage", bound=Page)
 SomePaged = TypeVar("SomePaged", bound=Paged)
 
+PROVIDER_CREDENTIAL = "antiphon-provider-credential"
 OPTIONS: list[tuple[str, Any]] = [
     # One exchange may be larger than gRPC's 4 MiB; the server has limits of its own.
     ("grpc.max_receive_message_length", -1),
@@ -84,7 +90,7 @@ class Calls:
         if token is not None:
             metadata.append(("authorization", f"Bearer {token}"))
         if provider_credential is not None:
-            metadata.append(("antiphon-provider-credential", provider_credential))
+            metadata.append((PROVIDER_CREDENTIAL, provider_credential))
         self._metadata = tuple(metadata)
         self._attach_for = attach_for
         self._memories: dict[str, Memory] = {}
@@ -92,11 +98,22 @@ class Calls:
         self._coordinations = CoordinationServiceStub(self._channel)
         self._threads = ThreadServiceStub(self._channel)
         self._runs = RunServiceStub(self._channel)
+        self._graph = GraphServiceStub(self._channel)
+        self._tools = ToolServiceStub(self._channel)
+        self._catalog = CatalogServiceStub(self._channel)
 
     @property
     def raw(self) -> Channel:
         """The channel, for the stubs in `antiphon.gen`."""
         return self._channel
+
+    def with_provider_credential(self: Own, credential: str) -> Own:
+        """The same client for calls whose provider gets this credential in place of the server's own. It shares the connection: closing one
+        closes both."""
+        other = copy(self)
+        kept = [pair for pair in self._metadata if pair[0] != PROVIDER_CREDENTIAL]
+        other._metadata = (*kept, (PROVIDER_CREDENTIAL, credential))
+        return other
 
     def close(self) -> None:
         """Closes the connection."""
@@ -122,10 +139,12 @@ class Calls:
                 pause = tries.pause(from_rpc(failed))
             sleep(pause)
 
-    def _pages(self, method: Method[SomePaged, SomePage], raw: SomePaged) -> Iterator[SomePage]:
-        """Every page of a list."""
+    def _pages(
+        self, method: Method[SomePaged, SomePage], raw: SomePaged, timeout: float | None = None
+    ) -> Iterator[SomePage]:
+        """Every page of a list, each within `timeout`."""
         while True:
-            page = self._call(method, raw, None)
+            page = self._call(method, raw, timeout)
             yield page
             if not page.next_page_token:
                 return

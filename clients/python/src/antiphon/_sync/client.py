@@ -8,10 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import overload
 
+from antiphon._sync.audit import Audit
 from antiphon._sync.callbacks import AfterCall, BeforeCall
+from antiphon._sync.catalog import Catalog
 from antiphon._sync.conversation import Conversation
-from antiphon._sync.records import Records
+from antiphon._sync.explain import Explain
+from antiphon._sync.graph import Graph
 from antiphon._sync.prompts import Prompts
+from antiphon._sync.records import Records
 from antiphon.branch import Branch
 from antiphon.error import Error
 from antiphon.exchange import Exchange
@@ -21,7 +25,7 @@ from antiphon.retry import fresh
 from antiphon.tool import Tools
 
 
-class Client(Prompts, Records):
+class Client(Prompts, Explain, Records, Graph, Audit, Catalog):
     """Talks to one server. Close it, or use it in a `with` block."""
 
     @classmethod

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta, timezone
 
 from antiphon._sync.callbacks import Callbacks, OnDelta
 from antiphon._sync.loops import Loops, Take
+from antiphon._sync.transport import resolve
 from antiphon._sync.turns import continuation
-from antiphon.exchange import Exchange
+from antiphon.exchange import Delta, Exchange
 from antiphon.gen.antiphon.v1 import coordination_pb2, exchange_pb2, exchange_service_pb2, execution_pb2
 from antiphon.gen.antiphon.v1 import message_pb2, tool_pb2
 from antiphon.message import Message
@@ -92,11 +93,25 @@ class Prompts(Loops):
             return Exchange.uncaptured(answer, before, standing)
         # Only a coordination tells an answer on its way of which nothing is kept.
         take = Take(None)
+        told = ""
+
+        def hear(delta: Delta) -> None:
+            nonlocal told
+            if delta.kind == "attempt":
+                told = ""
+            elif delta.kind == "text":
+                told += delta.text
+            resolve(on_delta(delta))
+
         start = coordination_pb2.CoordinationStart(ephemeral=True, deltas=True, tool_round_limit=0)
         start.initial_request.request.CopyFrom(raw)
         if timeout is not None:
             start.deadline.FromDatetime(datetime.now(timezone.utc) + timedelta(seconds=timeout))
-        self._finish("", self._coordinator("", Callbacks(take, None, None, None, on_delta, None, None)), start)
+        self._finish("", self._coordinator("", Callbacks(take, None, None, None, hear, None, None)), start)
+        text = take.result("").text
+        if len(text) > len(told) and text.startswith(told):
+            # An answer that was quick may be there before all of its pieces are told.
+            resolve(on_delta(Delta("text", text[len(told) :])))
         made = exchange_pb2.Exchange()
         made.CopyFrom(take.result("").raw)
         said = tuple(made.messages[:before])

@@ -11,6 +11,7 @@ import grpc
 from antiphon._sync.transport import Streaming, sleep
 from antiphon.error import Error, from_rpc
 from antiphon.exchange import Delta, Exchange, Probe
+from antiphon.pieces import Pieces
 from antiphon.retry import Repeatable, Tries
 
 Result = TypeVar("Result", Exchange, Probe)
@@ -19,8 +20,9 @@ Result = TypeVar("Result", Exchange, Probe)
 class Response(Generic[Result]):
     """An answer on its way: iterate for its pieces, ask `result` for the whole, `cancel` to end its run.
 
-    The text pieces joined are the text of the result, whatever became of the connection meanwhile: the call is repeated under its run id,
-    which gives what is there or joins what is at work. Only a run that ended after its first piece came is not tried again.
+    The text pieces joined are the text of the result, whatever became of the connection meanwhile, those since the last piece of the kind
+    `attempt` where the model was asked again: the call is repeated under its run id, which gives what is there or joins what is at work.
+    Only a run that ended after its first piece came is not tried again.
     """
 
     def __init__(
@@ -41,7 +43,7 @@ class Response(Generic[Result]):
         self._end = end
         self._tries = Tries(timeout, run)
         self._call: Any = None
-        self._told: dict[str, int] = {}
+        self._pieces = Pieces()
         self._result: Result | None = None
 
     @property
@@ -60,15 +62,13 @@ class Response(Generic[Result]):
         while self._result is None:
             try:
                 self._call = self._method(self._raw, timeout=self._tries.left(), metadata=self._metadata)
-                seen: dict[str, int] = {}
+                self._pieces.connected()
                 for event in self._call:
                     if event.HasField("completed"):
                         self._result = self._read(event.completed)
-                    delta = Delta.of(event.progress.delta)
-                    if delta is not None:
-                        more = self._more(delta, seen)
-                        if more.text:
-                            yield more
+                    for delta in self._pieces.new(event.progress):
+                        self._tries.begun = self._pieces.begun
+                        yield delta
             except grpc.RpcError as failed:
                 if self._result is not None:
                     break
@@ -79,10 +79,8 @@ class Response(Generic[Result]):
                     pause = self._tries.pause(Error(grpc.StatusCode.UNAVAILABLE, "the stream closed before its run ended"))
             sleep(pause)
         # The stored result of an earlier call comes without pieces.
-        rest = self._result.text[self._told.get("text", 0) :]
-        if rest:
-            self._told["text"] = len(self._result.text)
-            yield Delta("text", rest)
+        for delta in self._pieces.rest(self._result.text):
+            yield delta
 
     def result(self) -> Result:
         """The whole, once it is there. Raises `Error` where nothing came of it."""
@@ -100,11 +98,3 @@ class Response(Generic[Result]):
             # It was never begun, or refused before it was.
             if error.reason != "RUN_NOT_FOUND":
                 raise
-
-    def _more(self, delta: Delta, seen: dict[str, int]) -> Delta:
-        """What of a piece was not told before the connection broke."""
-        before, told = seen.get(delta.kind, 0), self._told.get(delta.kind, 0)
-        after = seen[delta.kind] = before + len(delta.text)
-        self._told[delta.kind] = max(told, after)
-        self._tries.begun = True
-        return Delta(delta.kind, delta.text[max(0, told - before) :])
