@@ -11,10 +11,11 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::call::Call;
-use super::convert::{admin, moment};
+use super::convert::{admin, moment, transfer};
 use super::pb;
 use super::pb::admin_service_server::AdminService;
 use super::status::response;
+use super::transfer::{receiving, sending};
 use super::unimplemented::{self, NoStream, refuse};
 use crate::app::App;
 use crate::domain::fault::Fault;
@@ -88,9 +89,9 @@ fn duration(elapsed: Duration) -> prost_types::Duration {
 #[tonic::async_trait]
 impl AdminService for Admin {
     type VerifyStream = BoxStream<'static, Result<pb::VerifyResponse, Status>>;
-    type ExportStream = NoStream<pb::ExportResponse>;
-    type ImportStream = NoStream<pb::ImportResponse>;
-    type BackupStream = NoStream<pb::BackupResponse>;
+    type ExportStream = BoxStream<'static, Result<pb::ExportResponse, Status>>;
+    type ImportStream = BoxStream<'static, Result<pb::ImportResponse, Status>>;
+    type BackupStream = BoxStream<'static, Result<pb::BackupResponse, Status>>;
     type CollectGarbageStream = NoStream<pb::CollectGarbageResponse>;
 
     async fn get_server_info(
@@ -131,22 +132,56 @@ impl AdminService for Admin {
     }
 
     async fn stats(&self, request: Request<pb::StatsRequest>) -> Result<Response<pb::StatsResponse>, Status> {
-        Err(refuse("AdminService.Stats", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(async { Ok(admin::stats_to_pb(self.app.stats(&call.caller).await?)) }).await
     }
 
     async fn export(&self, request: Request<pb::ExportRequest>) -> Result<Response<Self::ExportStream>, Status> {
-        Err(refuse("AdminService.Export", request.extensions()))
+        use pb::export_response::Event;
+        let call = Call::of(&request)?;
+        let exporting = call
+            .until_deadline(async {
+                let (scopes, resume) = transfer::export_from_pb(request.into_inner())?;
+                self.app.export(&call.caller, &scopes, resume).await
+            })
+            .await
+            .map_err(|fault| call.status(&fault))?;
+        let told = |event| pb::ExportResponse { event: Some(event) };
+        let request_id = call.request_id.clone();
+        let stream = sending(
+            call,
+            exporting,
+            move |started| told(Event::Started(started)),
+            move |event| told(transfer::exported_to_pb(event)),
+        );
+        Ok(response(stream, request_id.as_ref(), None))
     }
 
     async fn import(
         &self,
         request: Request<Streaming<pb::ImportRequest>>,
     ) -> Result<Response<Self::ImportStream>, Status> {
-        Err(refuse("AdminService.Import", request.extensions()))
+        let call = Call::of(&request)?;
+        let request_id = call.request_id.clone();
+        let stream = receiving(Arc::clone(&self.app), call, request.into_inner());
+        Ok(response(stream, request_id.as_ref(), None))
     }
 
     async fn backup(&self, request: Request<pb::BackupRequest>) -> Result<Response<Self::BackupStream>, Status> {
-        Err(refuse("AdminService.Backup", request.extensions()))
+        use pb::backup_response::Event;
+        let call = Call::of(&request)?;
+        let all = request.get_ref().all_namespaces;
+        let begun = call.until_deadline(self.app.backup(&call.caller, all)).await;
+        let exporting = begun.map_err(|fault| call.status(&fault))?;
+        let told = |event| pb::BackupResponse { event: Some(event) };
+        let request_id = call.request_id.clone();
+        let stream = sending(
+            call,
+            exporting,
+            move |started| told(Event::Started(started)),
+            move |event| told(transfer::backed_up_to_pb(event)),
+        );
+        Ok(response(stream, request_id.as_ref(), None))
     }
 
     async fn erase(&self, request: Request<pb::EraseRequest>) -> Result<Response<pb::EraseResponse>, Status> {

@@ -28,6 +28,7 @@ mod run;
 pub mod status;
 mod thread;
 mod tool;
+mod transfer;
 pub mod unimplemented;
 mod watch;
 

@@ -17,10 +17,6 @@ mod tests;
 pub const RPCS: &[&str] = &[
     "ThreadService.Restore",
     "ThreadService.ListMoves",
-    "AdminService.Stats",
-    "AdminService.Export",
-    "AdminService.Import",
-    "AdminService.Backup",
     "AdminService.Erase",
     "AdminService.GetEraseReceipt",
     "AdminService.CreatePin",

@@ -22,15 +22,12 @@ async fn every_rpc_that_is_not_there_says_so() {
     let lists = [unimplemented::RPCS, unimplemented::WORKSPACE];
     let info =
         server.admin().get_server_info(pb::GetServerInfoRequest {}).await.unwrap().into_inner().server_info.unwrap();
-    let mut count = 0;
     for rpc in lists.concat() {
         // Any message is an empty one of every kind, and a stream of one.
         let status = raw::refused(&server, &rpc.replace('.', "/"), &(), &[]).await;
         not_implemented(&status, rpc);
         assert!(info.unimplemented_features.contains(&rpc.to_owned()));
-        count += 1;
     }
-    assert!(count >= 20, "only {count}");
 }
 
 /// Fields and values of enums, wherever they may stand, before any work.

@@ -13,6 +13,7 @@ mod branching;
 mod coordinating;
 mod examples;
 mod line;
+mod moving;
 mod preparing;
 mod program;
 mod serving;

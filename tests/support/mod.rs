@@ -10,6 +10,7 @@ pub(crate) mod raw;
 pub(crate) mod refused;
 pub(crate) mod server;
 pub(crate) mod stub;
+pub(crate) mod transfer;
 
 use std::future::Future;
 use std::time::Duration;

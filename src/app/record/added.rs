@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::app::base::responder;
 use crate::app::turn::Facts;
 use crate::domain::drift::{Drift, Lineage, Seen};
-use crate::domain::exchange::{Exchange, Origin};
+use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{CallId, Hash, Moment, Namespace, RunId};
 use crate::domain::message::Message;
@@ -167,7 +167,7 @@ impl App {
                 Some(TranscriptThread::New(new)) => new.id.clone(),
                 None => None,
             },
-            origin: Origin::Recorded,
+            origin: transcript.origin,
             stop_reason: facts.stop_reason.unwrap_or(if pending { StopReason::ToolCalls } else { StopReason::Stop }),
             stop_reason_raw: String::new(),
             offered: facts.tools.as_ref().and_then(ToolSet::hash),

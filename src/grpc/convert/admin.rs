@@ -1,11 +1,17 @@
 //! What the server is and what a verification found. It must not know how either is learnt.
 
+use std::collections::BTreeMap;
+
 use prost_types::Duration;
 
+use crate::app::stats::Stats;
 use crate::app::verify::Verified;
 use crate::engine::Engine;
+use crate::grpc::convert::moment;
 use crate::grpc::pb;
 use crate::store::Health;
+use crate::store::layout::Kind;
+use crate::store::tally::Amount;
 use crate::store::verify::{Finding, Report};
 
 /// The store.
@@ -27,6 +33,31 @@ pub fn counts_to_pb(engine: &Engine) -> pb::ConfiguredCounts {
         backends: count(engine.backends().len()),
         contracts: count(catalog.contracts.len()),
     }
+}
+
+/// What a namespace holds.
+pub fn stats_to_pb(stats: Stats) -> pb::StatsResponse {
+    let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    pb::StatsResponse {
+        records: amounts_to_pb(&stats.tally.records),
+        disk_bytes: stats.disk_bytes,
+        logical_bytes: stats.tally.logical_bytes,
+        active_runs: count(stats.active_runs),
+        open_coordinations: stats.tally.open_coordinations,
+        attached_coordinations: count(stats.attached_coordinations),
+        exact: stats.exact,
+        time: Some(moment::to_pb(stats.at)),
+    }
+}
+
+/// Records by kind.
+pub fn amounts_to_pb(records: &BTreeMap<Kind, Amount>) -> Vec<pb::RecordCount> {
+    let record = |(kind, amount): (&Kind, &Amount)| pb::RecordCount {
+        kind: kind.word().to_owned(),
+        count: amount.count,
+        size_bytes: amount.bytes,
+    };
+    records.iter().map(record).collect()
 }
 
 /// One event of a verification.

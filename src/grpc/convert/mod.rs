@@ -7,6 +7,7 @@
 pub mod admin;
 pub mod capture;
 pub mod catalog;
+pub mod chat;
 pub mod continuation;
 pub mod contract;
 pub mod coordination;
@@ -31,6 +32,8 @@ pub mod thread;
 pub mod thread_service;
 pub mod tool;
 pub mod tool_service;
+pub mod transcript;
+pub mod transfer;
 pub mod usage;
 
 pub use problem::{Path, Problems};

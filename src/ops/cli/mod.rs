@@ -14,11 +14,13 @@ mod coordinate;
 mod coordinations;
 mod diff;
 mod explain;
+mod export;
 mod failure;
 mod forest;
 mod fork;
 mod graph;
 mod hint;
+mod import;
 mod info;
 mod inspect;
 mod json;
@@ -27,6 +29,7 @@ mod log;
 mod part;
 mod prepare;
 mod probe;
+mod progress;
 mod prompts;
 mod record;
 mod remote;
@@ -35,6 +38,7 @@ mod run;
 mod runs;
 mod search;
 mod serve;
+mod stats;
 mod table;
 mod terminal;
 mod threads;
@@ -136,6 +140,14 @@ enum Verb {
     Catalog(catalog::Arguments),
     /// Show what the server is and how it is
     Info(info::Arguments),
+    /// Write exchanges with all that they need as lines
+    Export(export::Arguments),
+    /// Read an export, a backup, chats, or the database of `llm`
+    Import(import::Arguments),
+    /// Write everything as lines while the server goes on
+    Backup(export::BackupArguments),
+    /// Count what the namespace holds
+    Stats(stats::Arguments),
     /// Check every record of a store
     Verify(verify::Arguments),
     /// Measure a server beside the disk and a bare echo
@@ -247,6 +259,10 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Prompts(arguments) => prompts::run(arguments, &mut context).await,
             Verb::Catalog(arguments) => catalog::run(arguments, &mut context).await,
             Verb::Info(arguments) => info::run(arguments, &mut context).await,
+            Verb::Export(arguments) => export::run(arguments, &mut context).await,
+            Verb::Import(arguments) => import::run(arguments, &mut context).await,
+            Verb::Backup(arguments) => export::backup(arguments, &mut context).await,
+            Verb::Stats(arguments) => stats::run(arguments, &mut context).await,
             Verb::Verify(arguments) => verify::run(arguments, &mut context).await,
             Verb::Bench(arguments) => bench::run(arguments, &mut context).await,
             Verb::Completions(arguments) => completions::run(&arguments, &mut context),

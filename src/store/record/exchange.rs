@@ -33,6 +33,19 @@ pub(crate) fn draft(exchange: &Exchange, hasher: &Hasher) -> Draft {
     Draft { packed: Packed::new(bytes_of(&twin)), parts }
 }
 
+/// What an exchange names.
+#[derive(Debug)]
+pub(crate) struct Naming {
+    pub(crate) id: ExchangeId,
+    pub(crate) parent: Option<ExchangeId>,
+    pub(crate) continues: Option<ExchangeId>,
+    pub(crate) run_id: Option<RunId>,
+    pub(crate) thread_id: Option<ThreadId>,
+    pub(crate) offered: Option<Hash>,
+    pub(crate) standing: Option<Hash>,
+    pub(crate) lineage: Lineage,
+}
+
 /// An exchange as it was read, without its large parts.
 #[derive(Debug)]
 pub(crate) struct Lean {
@@ -79,6 +92,22 @@ impl Lean {
             lineage: lineage(self.twin.lineage.as_deref())?,
             calls: parts.into_iter().filter_map(call).collect(),
             created_at: Moment(self.twin.created_at_ms),
+        })
+    }
+
+    /// What it names besides its large parts.
+    pub(crate) fn naming(&self) -> Result<Naming, Malformed> {
+        let id = |bytes: &Option<Bytes>, field| bytes.as_ref().map(|id| exchange_id(id, field)).transpose();
+        let set = |bytes: &Option<Bytes>, field| bytes.as_ref().map(|bytes| hash(bytes, field)).transpose();
+        Ok(Naming {
+            id: self.id()?,
+            parent: id(&self.twin.parent, "parent")?,
+            continues: id(&self.twin.continues, "continues")?,
+            run_id: self.twin.run_id.clone().map(RunId::new),
+            thread_id: self.twin.thread_id.clone().map(ThreadId::new),
+            offered: set(&self.twin.offered, "offered")?,
+            standing: set(&self.twin.standing, "standing")?,
+            lineage: lineage(self.twin.lineage.as_deref())?,
         })
     }
 

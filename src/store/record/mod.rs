@@ -6,6 +6,7 @@
 
 pub(crate) mod envelope;
 pub(crate) mod exchange;
+pub(crate) mod json;
 
 mod body;
 mod coordination;

@@ -20,6 +20,7 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 
+pub(super) use self::coordinations::Named;
 use self::graph::Previous;
 use super::layout::{Entry, Kind, hex};
 use super::{Error, Key, Ledger, Namespace, Range};
