@@ -33,6 +33,7 @@ pub mod prepared;
 pub mod probe;
 pub mod record;
 pub mod replay;
+pub mod retention;
 pub mod run;
 pub mod stats;
 pub mod thread;

@@ -11,12 +11,13 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::call::Call;
-use super::convert::{admin, moment, transfer};
+use super::convert::{admin, moment, retention as convert_retention, transfer};
 use super::pb;
 use super::pb::admin_service_server::AdminService;
+use super::retention;
 use super::status::response;
 use super::transfer::{receiving, sending};
-use super::unimplemented::{self, NoStream, refuse};
+use super::unimplemented::{self, refuse};
 use crate::app::App;
 use crate::domain::fault::Fault;
 use crate::domain::id::Moment;
@@ -92,7 +93,7 @@ impl AdminService for Admin {
     type ExportStream = BoxStream<'static, Result<pb::ExportResponse, Status>>;
     type ImportStream = BoxStream<'static, Result<pb::ImportResponse, Status>>;
     type BackupStream = BoxStream<'static, Result<pb::BackupResponse, Status>>;
-    type CollectGarbageStream = NoStream<pb::CollectGarbageResponse>;
+    type CollectGarbageStream = BoxStream<'static, Result<pb::CollectGarbageResponse, Status>>;
 
     async fn get_server_info(
         &self,
@@ -105,9 +106,7 @@ impl AdminService for Admin {
     async fn verify(&self, request: Request<pb::VerifyRequest>) -> Result<Response<Self::VerifyStream>, Status> {
         let call = Call::of(&request)?;
         let request = request.into_inner();
-        if request.scope.is_some() {
-            return Err(call.status(&Fault::not_implemented(unimplemented::VERIFY_SCOPE)));
-        }
+        let scope = transfer::part_from_pb(request.scope).map_err(|fault| call.status(&fault))?;
         let max = match request.max_findings {
             0 => FINDINGS,
             max if max > MAX_FINDINGS => {
@@ -121,7 +120,7 @@ impl AdminService for Admin {
         let (failed, failure) = mpsc::channel(1);
         // Ends when the caller goes, since nobody receives then.
         tokio::spawn(async move {
-            if let Err(fault) = app.verify(&of.caller, max, &out).await {
+            if let Err(fault) = app.verify(&of.caller, scope.as_ref(), max, &out).await {
                 drop(failed.send(Err(of.status(&fault))).await);
             }
         });
@@ -185,53 +184,68 @@ impl AdminService for Admin {
     }
 
     async fn erase(&self, request: Request<pb::EraseRequest>) -> Result<Response<pb::EraseResponse>, Status> {
-        Err(refuse("AdminService.Erase", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(retention::erase(&self.app, &call, request.into_inner())).await
     }
 
     async fn get_erase_receipt(
         &self,
         request: Request<pb::GetEraseReceiptRequest>,
     ) -> Result<Response<pb::GetEraseReceiptResponse>, Status> {
-        Err(refuse("AdminService.GetEraseReceipt", request.extensions()))
+        let call = Call::of(&request)?;
+        let id = request.into_inner().receipt_id;
+        call.answer(async {
+            let erasure = self.app.erase_receipt(&call.caller, &id).await?;
+            Ok(pb::GetEraseReceiptResponse { receipt: Some(convert_retention::erased_to_pb(erasure)) })
+        })
+        .await
     }
 
     async fn create_pin(
         &self,
         request: Request<pb::CreatePinRequest>,
     ) -> Result<Response<pb::CreatePinResponse>, Status> {
-        Err(refuse("AdminService.CreatePin", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(retention::pin(&self.app, &call, request.into_inner())).await
     }
 
     async fn delete_pin(
         &self,
         request: Request<pb::DeletePinRequest>,
     ) -> Result<Response<pb::DeletePinResponse>, Status> {
-        Err(refuse("AdminService.DeletePin", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(retention::unpin(&self.app, &call, request.into_inner())).await
     }
 
     async fn list_pins(&self, request: Request<pb::ListPinsRequest>) -> Result<Response<pb::ListPinsResponse>, Status> {
-        Err(refuse("AdminService.ListPins", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(retention::pins(&self.app, &call, request.into_inner())).await
     }
 
     async fn set_expiry(
         &self,
         request: Request<pb::SetExpiryRequest>,
     ) -> Result<Response<pb::SetExpiryResponse>, Status> {
-        Err(refuse("AdminService.SetExpiry", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(retention::expire(&self.app, &call, request.into_inner())).await
     }
 
     async fn list_expiries(
         &self,
         request: Request<pb::ListExpiriesRequest>,
     ) -> Result<Response<pb::ListExpiriesResponse>, Status> {
-        Err(refuse("AdminService.ListExpiries", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(retention::expiries(&self.app, &call, request.into_inner())).await
     }
 
     async fn collect_garbage(
         &self,
         request: Request<pb::CollectGarbageRequest>,
     ) -> Result<Response<Self::CollectGarbageStream>, Status> {
-        Err(refuse("AdminService.CollectGarbage", request.extensions()))
+        let call = Call::of(&request)?;
+        let how = convert_retention::collect_from_pb(request.into_inner()).map_err(|fault| call.status(&fault))?;
+        let request_id = call.request_id.clone();
+        Ok(response(retention::collecting(Arc::clone(&self.app), call, how), request_id.as_ref(), None))
     }
 
     async fn reload(&self, request: Request<pb::ReloadRequest>) -> Result<Response<pb::ReloadResponse>, Status> {

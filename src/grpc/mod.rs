@@ -24,6 +24,7 @@ mod outcome;
 pub mod page;
 pub mod pb;
 mod position;
+mod retention;
 mod run;
 pub mod status;
 mod thread;

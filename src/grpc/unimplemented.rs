@@ -14,22 +14,7 @@ use crate::domain::fault::Fault;
 mod tests;
 
 /// RPCs of services that otherwise work.
-pub const RPCS: &[&str] = &[
-    "ThreadService.Restore",
-    "ThreadService.ListMoves",
-    "AdminService.Erase",
-    "AdminService.GetEraseReceipt",
-    "AdminService.CreatePin",
-    "AdminService.DeletePin",
-    "AdminService.ListPins",
-    "AdminService.SetExpiry",
-    "AdminService.ListExpiries",
-    "AdminService.CollectGarbage",
-    "AdminService.Reload",
-];
-
-/// Verifying a part of the graph.
-pub const VERIFY_SCOPE: &str = "verify.scope";
+pub const RPCS: &[&str] = &["ThreadService.Restore", "ThreadService.ListMoves", "AdminService.Reload"];
 
 /// Looking for tools in all that follows from an exchange.
 pub const TOOLS_OF_SUBTREE: &str = "ToolService scope.subtree";
@@ -39,10 +24,10 @@ pub const TOOLS_OF_THREAD_TREE: &str = "ToolService scope.thread_tree";
 pub const DIFF_DOCUMENTS: &str = "DIFF_ASPECT_DOCUMENTS";
 
 /// Fields and values of enums.
-pub const FIELDS: &[&str] = &[VERIFY_SCOPE, TOOLS_OF_SUBTREE, TOOLS_OF_THREAD_TREE, DIFF_DOCUMENTS];
+pub const FIELDS: &[&str] = &[TOOLS_OF_SUBTREE, TOOLS_OF_THREAD_TREE, DIFF_DOCUMENTS];
 
 /// Reasons of errors that nothing produces yet.
-pub const REASONS: &[&str] = &["NO_RUN_IDS", "EXCHANGE_ERASED", "DOCUMENT_NOT_FOUND", "ERASE_SHARED"];
+pub const REASONS: &[&str] = &["NO_RUN_IDS", "DOCUMENT_NOT_FOUND"];
 
 /// Every feature that is refused, by name.
 pub fn features() -> Vec<&'static str> {

@@ -15,6 +15,8 @@
 //!  g exchange thread 0     a thread whose head was put on an exchange that was not made on it
 //!  v                       which of the indexes f and g are complete
 //!  p prepared 0            prepared execution
+//!  n pin 0                 pin                         a receipt 0   receipt of an erasure
+//!  e time target           expiry, soonest first       y target      when a target expires
 //! ```
 //!
 //! No key is a proper prefix of another: those of one letter have one width, or have a zero that no name has
@@ -68,6 +70,14 @@ pub enum Entry {
     Indexes,
     /// A prepared execution.
     Prepared(PreparedId),
+    /// A pin.
+    Pin(String),
+    /// What expires at a moment, by the hash of what it is.
+    Expiry(Moment, Hash),
+    /// When something expires, by the hash of what it is.
+    Due(Hash),
+    /// The receipt of an erasure.
+    Receipt(String),
 }
 
 /// Which kind of record a key names.
@@ -111,14 +121,24 @@ pub enum Kind {
     Indexes,
     /// Prepared executions.
     Prepared,
+    /// Pins.
+    Pin,
+    /// Expiries in the order of their time.
+    Expiry,
+    /// Expiries by what they are of.
+    Due,
+    /// Receipts of erasures.
+    Receipt,
 }
 
 impl Kind {
     /// Every kind, in the order of their keys.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 23] = [
+        Self::Receipt,
         Self::Branch,
         Self::Part,
         Self::Head,
+        Self::Expiry,
         Self::Departure,
         Self::Pointer,
         Self::Content,
@@ -126,6 +146,7 @@ impl Kind {
         Self::Journal,
         Self::Block,
         Self::Seen,
+        Self::Pin,
         Self::Coordination,
         Self::Prepared,
         Self::Request,
@@ -135,6 +156,7 @@ impl Kind {
         Self::Tool,
         Self::Indexes,
         Self::Exchange,
+        Self::Due,
     ];
 
     /// The first byte of its keys.
@@ -159,6 +181,10 @@ impl Kind {
             Self::Pointer => b'g',
             Self::Indexes => b'v',
             Self::Prepared => b'p',
+            Self::Pin => b'n',
+            Self::Expiry => b'e',
+            Self::Due => b'y',
+            Self::Receipt => b'a',
         }
     }
 
@@ -189,6 +215,10 @@ impl Kind {
             Self::Pointer => "index entry of a head",
             Self::Indexes => "list of indexes",
             Self::Prepared => "prepared execution",
+            Self::Pin => "pin",
+            Self::Expiry => "expiry",
+            Self::Due => "index entry of an expiry",
+            Self::Receipt => "erase receipt",
         }
     }
 }
@@ -216,6 +246,10 @@ impl Entry {
             Self::Pointer(..) => Kind::Pointer,
             Self::Indexes => Kind::Indexes,
             Self::Prepared(_) => Kind::Prepared,
+            Self::Pin(_) => Kind::Pin,
+            Self::Expiry(..) => Kind::Expiry,
+            Self::Due(_) => Kind::Due,
+            Self::Receipt(_) => Kind::Receipt,
         }
     }
 
@@ -237,7 +271,9 @@ impl Entry {
                 key.extend_from_slice(&first.to_be_bytes());
                 key
             }
-            Self::ToolSet(hash) | Self::Tool(hash) | Self::Seen(hash) | Self::Part(hash) => {
+            Self::Pin(id) | Self::Receipt(id) => joined(letter, id.as_bytes(), &[0]),
+            Self::Expiry(at, hash) => joined(letter, &at.0.to_be_bytes(), &hash.0),
+            Self::ToolSet(hash) | Self::Tool(hash) | Self::Seen(hash) | Self::Part(hash) | Self::Due(hash) => {
                 joined(letter, &hash.0, &[])
             }
             Self::Departure(place, id) => {
@@ -294,6 +330,13 @@ impl Entry {
                 Self::Pointer(ExchangeId::from_bytes(*id), name(thread)?.parse().ok()?)
             }
             Kind::Indexes => rest.is_empty().then_some(Self::Indexes)?,
+            Kind::Pin => Self::Pin(plain_name(rest)?),
+            Kind::Receipt => Self::Receipt(plain_name(rest)?),
+            Kind::Expiry => {
+                let (at, hash) = rest.split_first_chunk::<8>()?;
+                Self::Expiry(Moment(u64::from_be_bytes(*at)), Hash(hash.try_into().ok()?))
+            }
+            Kind::Due => Self::Due(Hash(rest.try_into().ok()?)),
         })
     }
 }
@@ -314,6 +357,12 @@ fn journal_of(id: &CoordinationId) -> Key {
 /// What the keys of the departures after a place begin with.
 fn departures_of(place: Place) -> Key {
     joined(Kind::Departure.letter(), &place.branch.0, &place.depth.to_be_bytes())
+}
+
+/// A name of the same form as those of requests.
+fn plain_name(bytes: &[u8]) -> Option<String> {
+    let id: RequestId = name(bytes)?.parse().ok()?;
+    Some(id.to_string())
 }
 
 fn name(bytes: &[u8]) -> Option<&str> {
@@ -344,6 +393,9 @@ impl fmt::Display for Entry {
             }
             Self::Pointer(id, thread) => write!(f, "{word} of thread `{thread}` at {id}"),
             Self::Indexes => f.write_str(word),
+            Self::Pin(id) | Self::Receipt(id) => write!(f, "{word} `{id}`"),
+            Self::Expiry(at, hash) => write!(f, "{word} of {hash} at {}", at.0),
+            Self::Due(hash) => write!(f, "{word} of {hash}"),
         }
     }
 }
@@ -448,6 +500,11 @@ mod tests {
             Entry::Pointer(id, ThreadId::new("t.1")),
             Entry::Indexes,
             Entry::Prepared(PreparedId::new("p")),
+            Entry::Pin("n".to_owned()),
+            Entry::Pin("n.1".to_owned()),
+            Entry::Receipt("a".to_owned()),
+            Entry::Expiry(Moment(7), hash),
+            Entry::Due(hash),
         ]
     }
 

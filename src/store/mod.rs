@@ -2,6 +2,7 @@
 //! inside namespaces, written in guarded, atomic, durable groups; the records and their layout stand
 //! on it in the noun files. It must not know models, prompts, providers, gRPC or what a turn is for.
 
+pub mod collect;
 pub mod layout;
 pub mod ledger;
 pub mod sled;

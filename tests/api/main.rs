@@ -34,6 +34,7 @@ mod providers;
 mod record;
 mod repair;
 mod repeats;
+mod retention;
 mod runs;
 mod stats;
 mod store;

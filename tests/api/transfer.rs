@@ -297,3 +297,26 @@ async fn a_run_that_waits_for_tools_goes_on_after_an_import() {
     assert_eq!(answered.unwrap().into_inner().run.unwrap().run_id, "w");
     assert_eq!(findings(&other).await, Vec::<String>::new());
 }
+
+/// A backup is an export of everything, of the caller's namespace or of all; and a part of an import must say what it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_is_an_export_of_everything() {
+    use pb::backup_response::Event;
+    let (server, ids) = furnished().await;
+    for all_namespaces in [false, true] {
+        let mut stream = server.admin().backup(pb::BackupRequest { all_namespaces }).await.unwrap().into_inner();
+        let mut lines = String::new();
+        while let Some(response) = stream.message().await.unwrap() {
+            if let Some(Event::Chunk(chunk)) = response.event {
+                lines.push_str(&chunk.lines_json);
+            }
+        }
+        let other = Running::start(scripted("")).await;
+        import(&other, &lines).await.unwrap();
+        assert_eq!(seen(&other, &ids).await, seen(&server, &ids).await);
+    }
+    let empty = tokio_stream::iter([pb::ImportRequest { part: None }]);
+    let mut stream = server.admin().import(empty).await.unwrap().into_inner();
+    let status = stream.message().await.unwrap_err();
+    refused::is(&status, Code::InvalidArgument, Reason::InvalidFields);
+}

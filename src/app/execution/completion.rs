@@ -188,6 +188,7 @@ impl App {
             content_hash,
             labels: run.labels.clone(),
             created_at: now,
+            erased: None,
         }
     }
 }

@@ -182,6 +182,7 @@ impl App {
             content_hash,
             labels: transcript.labels.clone(),
             created_at: self.clock.now(),
+            erased: None,
             messages,
             assistant,
         }

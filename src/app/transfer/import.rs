@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::OwnedRwLockReadGuard;
+
 use crate::app::{App, Caller, store_fault};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::Namespace;
@@ -20,6 +22,8 @@ pub struct Import {
     namespace: Namespace,
     dry_run: bool,
     acknowledged: u64,
+    /// No collection begins meanwhile.
+    _importing: OwnedRwLockReadGuard<()>,
 }
 
 /// What an import tells.
@@ -49,7 +53,9 @@ impl App {
         self.accept_work()?;
         let dry_run = importing.options.dry_run;
         let importer = Importer::new(&self.ledger, caller.only_namespace().cloned(), importing.options);
-        Ok(Import { importer, namespace: caller.namespace.clone(), dry_run, acknowledged: 0 })
+        let importing = Arc::clone(&self.transfers.importing).read_owned().await;
+        let namespace = caller.namespace.clone();
+        Ok(Import { importer, namespace, dry_run, acknowledged: 0, _importing: importing })
     }
 }
 

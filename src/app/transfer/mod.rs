@@ -4,7 +4,7 @@ mod import;
 
 use std::sync::Arc;
 
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, RwLock, Semaphore, mpsc};
 
 pub use self::import::{Import, Importing, Told, Total};
 pub use crate::store::transfer::{Chunk, Summary};
@@ -29,11 +29,13 @@ const AHEAD: usize = 4;
 pub(super) struct Transfers {
     at_work: Arc<Semaphore>,
     kept: Mutex<Vec<Kept>>,
+    /// Imports at work; what one stored and did not name yet looks like garbage, so a collection waits for none to be there.
+    pub(super) importing: Arc<RwLock<()>>,
 }
 
 impl Default for Transfers {
     fn default() -> Self {
-        Self { at_work: Arc::new(Semaphore::new(MAX_AT_WORK)), kept: Mutex::default() }
+        Self { at_work: Arc::new(Semaphore::new(MAX_AT_WORK)), kept: Mutex::default(), importing: Arc::default() }
     }
 }
 
@@ -73,6 +75,18 @@ pub struct Resume {
     pub after_line: u64,
 }
 
+impl Scope {
+    /// The same for the cellar.
+    pub(super) fn wanted(&self) -> Wanted {
+        match self {
+            Self::Path(id) => Wanted::Path(*id),
+            Self::Subtree(id, steps) => Wanted::Subtree(*id, *steps),
+            Self::Thread(id) => Wanted::Thread(id.clone()),
+            Self::Tree(id) => Wanted::Tree(id.clone()),
+        }
+    }
+}
+
 impl App {
     /// Exports parts of the caller's namespace with all that they need, or the whole of it.
     ///
@@ -88,12 +102,7 @@ impl App {
         let mut wanted = Vec::with_capacity(scopes.len());
         for scope in scopes {
             self.scope_begin(caller, scope).await?;
-            wanted.push(match scope {
-                Scope::Path(id) => Wanted::Path(*id),
-                Scope::Subtree(id, steps) => Wanted::Subtree(*id, *steps),
-                Scope::Thread(id) => Wanted::Thread(id.clone()),
-                Scope::Tree(id) => Wanted::Tree(id.clone()),
-            });
+            wanted.push(scope.wanted());
         }
         let wanted = (!wanted.is_empty()).then_some(wanted);
         self.send(caller, "export", vec![(caller.namespace.clone(), wanted)], resume).await

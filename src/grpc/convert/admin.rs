@@ -82,7 +82,7 @@ fn summary(report: &Report, stopped_early: bool, elapsed: Duration) -> pb::Verif
     pb::VerifySummary {
         checked: checked.collect(),
         finding_count: report.findings,
-        erased_count: 0,
+        erased_count: report.erased,
         stopped_early,
         duration: Some(elapsed),
     }

@@ -26,6 +26,7 @@ pub mod prepare;
 pub mod problem;
 pub mod progress;
 pub mod record;
+pub mod retention;
 pub mod run;
 pub mod scope;
 pub mod thread;

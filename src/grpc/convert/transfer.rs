@@ -41,6 +41,14 @@ pub fn export_from_pb(request: pb::ExportRequest) -> Result<(Vec<Scope>, Resume)
     })
 }
 
+/// A part of the graph that may be left out.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn part_from_pb(given: Option<pb::GraphScope>) -> Result<Option<Scope>, Fault> {
+    whole(|at, problems| scope::optional_from_pb(given, &at.field("scope"), problems))
+}
+
 /// What comes with an import.
 pub enum Opened {
     /// Our own lines.

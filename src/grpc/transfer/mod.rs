@@ -68,11 +68,8 @@ async fn receive(
     use pb::import_request::Part;
     let mut sink: Option<Sink> = None;
     loop {
-        let request = match requests.message().await {
-            Ok(request) => request,
-            // The sender is gone, or sent what is no message: there is nobody to tell, and what was read is kept.
-            Err(_) => None,
-        };
+        // When the sender is gone, or sent what is no message, there is nobody to tell, and what was read is kept.
+        let request = requests.message().await.unwrap_or_default();
         let Some(request) = request else {
             let message =
                 "the stream ended without `commit`: what was acknowledged is stored; send the rest, or all of it again";

@@ -153,7 +153,7 @@ impl Target {
         let mut partial = to.as_os_str().to_owned();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        let file = File::create(&partial).map_err(|error| Failure::file(&partial, &error.to_string()))?;
+        let file = File::create(&partial).map_err(|error| Failure::file(&partial, error))?;
         Ok(Self::File { file, partial, to: to.to_owned() })
     }
 
@@ -161,7 +161,7 @@ impl Target {
         match self {
             Self::Output => Ok(terminal.write(lines)?),
             Self::File { file, partial, .. } => {
-                file.write_all(lines.as_bytes()).map_err(|error| Failure::file(partial, &error.to_string()))
+                file.write_all(lines.as_bytes()).map_err(|error| Failure::file(partial, error))
             }
         }
     }
@@ -170,6 +170,6 @@ impl Target {
         let Self::File { file, partial, to } = self else { return Ok(()) };
         // On the disk before it has its name, so that a backup by that name is a whole one.
         let kept = file.sync_all().and_then(|()| std::fs::rename(&partial, &to));
-        kept.map_err(|error| Failure::file(&to, &error.to_string()))
+        kept.map_err(|error| Failure::file(&to, error))
     }
 }

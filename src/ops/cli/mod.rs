@@ -24,6 +24,7 @@ mod import;
 mod info;
 mod inspect;
 mod json;
+mod keep;
 mod lineage;
 mod log;
 mod part;
@@ -146,6 +147,14 @@ enum Verb {
     Import(import::Arguments),
     /// Write everything as lines while the server goes on
     Backup(export::BackupArguments),
+    /// Erase content for good, with a receipt
+    Erase(keep::Erase),
+    /// Remove what expired and what nothing refers to
+    Gc(keep::Collect),
+    /// List, set and take away pins, which keep things
+    Pins(keep::Pins),
+    /// Set when something expires, or list what does
+    Expire(keep::Expire),
     /// Count what the namespace holds
     Stats(stats::Arguments),
     /// Check every record of a store
@@ -262,6 +271,10 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Export(arguments) => export::run(arguments, &mut context).await,
             Verb::Import(arguments) => import::run(arguments, &mut context).await,
             Verb::Backup(arguments) => export::backup(arguments, &mut context).await,
+            Verb::Erase(arguments) => keep::erase(arguments, &mut context).await,
+            Verb::Gc(arguments) => keep::collect(arguments, &mut context).await,
+            Verb::Pins(arguments) => keep::pins(arguments, &mut context).await,
+            Verb::Expire(arguments) => keep::expire(arguments, &mut context).await,
             Verb::Stats(arguments) => stats::run(arguments, &mut context).await,
             Verb::Verify(arguments) => verify::run(arguments, &mut context).await,
             Verb::Bench(arguments) => bench::run(arguments, &mut context).await,

@@ -96,6 +96,7 @@ impl Changes {
             && self.seen.is_empty()
             && self.parts.is_empty()
             && self.appends.is_empty()
+            && self.deletes.is_empty()
     }
 
     /// The runs that it stores.

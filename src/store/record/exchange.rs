@@ -12,8 +12,9 @@ use super::{
 };
 use crate::domain::content::Hasher;
 use crate::domain::drift::Lineage;
-use crate::domain::exchange::{Exchange, Glance, Origin, Responder};
+use crate::domain::exchange::{Erased, Exchange, Glance, Origin, Responder};
 use crate::domain::id::{CallId, ExchangeId, Hash, Moment, RunId, ThreadId};
+use crate::domain::message::{Message, Role};
 use crate::domain::run::StopReason;
 
 words!(Origin, twin::Origin, [Executed, Recorded, Imported]);
@@ -44,6 +45,7 @@ pub(crate) struct Naming {
     pub(crate) offered: Option<Hash>,
     pub(crate) standing: Option<Hash>,
     pub(crate) lineage: Lineage,
+    pub(crate) is_erased: bool,
 }
 
 /// An exchange as it was read, without its large parts.
@@ -108,6 +110,7 @@ impl Lean {
             offered: set(&self.twin.offered, "offered")?,
             standing: set(&self.twin.standing, "standing")?,
             lineage: lineage(self.twin.lineage.as_deref())?,
+            is_erased: self.twin.erased.is_some(),
         })
     }
 
@@ -141,7 +144,8 @@ impl Twin<Exchange> for twin::Exchange {
             thread_id: exchange.thread_id.as_ref().map(|id| id.as_str().to_owned()),
             origin: exchange.origin.number(),
             messages: twins(&exchange.messages),
-            assistant: Some(twin::Message::of(&exchange.assistant)),
+            // Without it, a version that knows no erasure says that the record cannot be used, instead of showing an empty answer.
+            assistant: exchange.erased.is_none().then(|| twin::Message::of(&exchange.assistant)),
             stop_reason: exchange.stop_reason.number(),
             stop_reason_raw: exchange.stop_reason_raw.clone(),
             offered: exchange.offered.as_ref().map(hash_bytes),
@@ -156,6 +160,11 @@ impl Twin<Exchange> for twin::Exchange {
             labels: exchange.labels.clone(),
             created_at_ms: exchange.created_at.0,
             lineage: lineage_bytes(exchange.lineage),
+            erased: exchange.erased.as_ref().map(|erased| twin::Erased {
+                receipt: erased.receipt.clone(),
+                at_ms: erased.at.0,
+                by: erased.by.clone(),
+            }),
         }
     }
 
@@ -171,7 +180,10 @@ impl Twin<Exchange> for twin::Exchange {
             thread_id: self.thread_id.map(ThreadId::new),
             origin: Origin::of_number(self.origin, "origin")?,
             messages: values(self.messages)?,
-            assistant: required(self.assistant, "assistant")?,
+            assistant: match (self.assistant, &self.erased) {
+                (None, Some(_)) => Message { role: Role::Assistant, parts: Vec::new() },
+                (assistant, _) => required(assistant, "assistant")?,
+            },
             stop_reason: StopReason::of_number(self.stop_reason, "stop_reason")?,
             stop_reason_raw: self.stop_reason_raw,
             offered: self.offered.map(|bytes| hash(&bytes, "offered")).transpose()?,
@@ -186,6 +198,11 @@ impl Twin<Exchange> for twin::Exchange {
             content_hash: hash(&self.content_hash, "content_hash")?,
             labels: self.labels,
             created_at: Moment(self.created_at_ms),
+            erased: self.erased.map(|erased| Erased {
+                receipt: erased.receipt,
+                at: Moment(erased.at_ms),
+                by: erased.by,
+            }),
         })
     }
 }

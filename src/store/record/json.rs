@@ -23,6 +23,9 @@ pub(crate) enum Form {
     JournalPage,
     Request,
     Prepared,
+    Pin,
+    Expiry,
+    Receipt,
 }
 
 /// Calls something with the twin of a form.
@@ -40,6 +43,9 @@ macro_rules! with_twin {
             Form::JournalPage => $call::<twin::JournalPage>($bytes),
             Form::Request => $call::<twin::Request>($bytes),
             Form::Prepared => $call::<twin::Prepared>($bytes),
+            Form::Pin => $call::<twin::Pin>($bytes),
+            Form::Expiry => $call::<twin::Expiry>($bytes),
+            Form::Receipt => $call::<twin::Receipt>($bytes),
         }
     };
 }

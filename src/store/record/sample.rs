@@ -371,6 +371,7 @@ pub(crate) fn exchange() -> impl Strategy<Value = Exchange> {
             content_hash,
             labels,
             created_at,
+            erased: None,
         }
     })
 }

@@ -18,7 +18,6 @@ use crate::store::layout::{self, Entry, Kind};
 use crate::store::record::{
     JournalPage, LeanBody, PlanRecord, PreparedRecord, Standing, ThreadRecord, corrupt, decode, open,
 };
-use crate::store::tally::Amount;
 use crate::store::verify::Named;
 use crate::store::{Error, Ledger, Namespace, Range};
 
@@ -113,7 +112,7 @@ impl<'a> Lines<'a> {
     }
 
     fn count(&mut self, kind: Kind, bytes: usize) {
-        self.summary.records.entry(kind).or_insert_with(Amount::default).add(bytes);
+        self.summary.records.entry(kind).or_default().add(bytes);
     }
 
     async fn record(&mut self, record: &Record) -> Result<(), Stopped> {
@@ -163,7 +162,10 @@ impl Walk<'_, '_> {
         self.each(Kind::Journal).await?;
         self.each(Kind::Coordination).await?;
         self.each(Kind::Prepared).await?;
-        self.each(Kind::Request).await
+        self.each(Kind::Request).await?;
+        self.each(Kind::Pin).await?;
+        self.each(Kind::Expiry).await?;
+        self.each(Kind::Receipt).await
     }
 
     async fn chosen(&mut self, choice: Choice) -> Result<(), Stopped> {
@@ -190,11 +192,8 @@ impl Walk<'_, '_> {
             for (key, raw) in entries {
                 let Some(entry) = Entry::of_key(&key) else { continue };
                 match &entry {
-                    Entry::Run(id) => {
-                        if decode::<Run>(&entry, &raw)?.exchange.is_none() {
-                            self.run(id).await?;
-                        }
-                    }
+                    // Those that have exchanges came with them.
+                    Entry::Run(id) if decode::<Run>(&entry, &raw)?.exchange.is_none() => self.run(id).await?,
                     Entry::Thread(id) => self.thread(id).await?,
                     Entry::Coordination(_) => {
                         self.named(Named::by(&decode(&entry, &raw)?)).await?;
@@ -214,6 +213,7 @@ impl Walk<'_, '_> {
                         }
                         self.plain(&entry, String::new()).await?;
                     }
+                    Entry::Pin(_) | Entry::Expiry(..) | Entry::Receipt(_) => self.plain(&entry, String::new()).await?,
                     Entry::Request(id) => self.plain(&entry, id.to_string()).await?,
                     _ => {}
                 }

@@ -25,6 +25,8 @@ pub(in crate::store) struct Names {
     pub(in crate::store) seen: Option<Hash>,
     /// Its large parts.
     pub(in crate::store) parts: Vec<Hash>,
+    /// It was erased.
+    pub(in crate::store) is_erased: bool,
 }
 
 /// The exchange at a place, which something names.
@@ -56,5 +58,6 @@ pub(in crate::store) fn names_in(entry: &Entry, raw: &Bytes) -> Result<Names, Er
         sets,
         seen,
         parts,
+        is_erased: naming.is_erased,
     })
 }

@@ -24,7 +24,7 @@ const END: &str = "end";
 const PART: &str = "part";
 
 /// The kinds of records that lines have, with their messages.
-const FORMS: [(Kind, Form); 10] = [
+const FORMS: [(Kind, Form); 13] = [
     (Kind::Exchange, Form::Exchange),
     (Kind::Run, Form::Run),
     (Kind::Thread, Form::Thread),
@@ -35,6 +35,9 @@ const FORMS: [(Kind, Form); 10] = [
     (Kind::Journal, Form::JournalPage),
     (Kind::Request, Form::Request),
     (Kind::Prepared, Form::Prepared),
+    (Kind::Pin, Form::Pin),
+    (Kind::Expiry, Form::Expiry),
+    (Kind::Receipt, Form::Receipt),
 ];
 
 /// One line, understood.

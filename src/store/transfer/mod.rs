@@ -31,8 +31,10 @@ mod line;
 use std::collections::BTreeMap;
 
 pub use self::choice::Wanted;
+pub(in crate::store) use self::choice::{Choice, choose};
 pub use self::export::{Export, Stopped, export};
 pub use self::import::{Faulty, Importer, Options, Refused, Tallies};
+pub(in crate::store) use self::lean::{names, names_in};
 
 use super::layout::Kind;
 use super::tally::Amount;

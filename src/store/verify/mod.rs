@@ -8,6 +8,8 @@ mod coordinations;
 mod graph;
 mod look;
 mod names;
+mod part;
+mod retained;
 mod tools;
 mod turns;
 
@@ -22,7 +24,9 @@ use bytes::Bytes;
 
 pub(super) use self::coordinations::Named;
 use self::graph::Previous;
+pub use self::part::verify_part;
 use super::layout::{Entry, Kind, hex};
+use super::transfer::names_in;
 use super::{Error, Key, Ledger, Namespace, Range};
 use crate::domain::content::Hasher;
 use crate::domain::id::{CoordinationId, Hash};
@@ -64,6 +68,8 @@ pub struct Report {
     pub records: BTreeMap<Kind, u64>,
     /// Bytes of all values.
     pub bytes: u64,
+    /// Exchanges that were erased, whose content cannot be checked.
+    pub erased: u64,
     /// Things that are wrong.
     pub findings: u64,
 }
@@ -170,6 +176,11 @@ impl<'a> Check<'a> {
         };
         *report.records.entry(entry.kind()).or_default() += 1;
         let problems = self.problems(&entry, raw).await?;
+        if let Entry::Exchange(_) = &entry
+            && names_in(&entry, raw).is_ok_and(|names| names.is_erased)
+        {
+            report.erased += 1;
+        }
         // What changed in the meantime was looked at in two states, of which each may have been right.
         if problems.is_empty() || self.ledger.raw(self.ns, &entry).await?.as_ref() != Some(raw) {
             return Ok(Vec::new());
@@ -203,6 +214,7 @@ impl<'a> Check<'a> {
             Entry::Pointer(id, _) => self.pointer(entry, *id, raw).await,
             Entry::Indexes => Ok(Self::indexes(raw)),
             Entry::Prepared(id) => self.prepared(id, raw).await,
+            Entry::Pin(_) | Entry::Expiry(..) | Entry::Due(_) | Entry::Receipt(_) => self.retained(entry, raw).await,
         }
     }
 }

@@ -44,7 +44,7 @@ impl Source {
         let input: Box<dyn Read + Send> = if file.as_os_str() == "-" {
             terminal.take_input()
         } else {
-            Box::new(File::open(file).map_err(|error| Failure::file(file, &error.to_string()))?)
+            Box::new(File::open(file).map_err(|error| Failure::file(file, error))?)
         };
         let mut input: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(CHUNK, input));
         let start = input.fill_buf().map_err(|error| unreadable(&name, &error))?;

@@ -9,8 +9,9 @@ use super::{Fate, Options, Space};
 use crate::domain::coordination::Coordination;
 use crate::domain::drift::{Lineage, Seen};
 use crate::domain::exchange::Exchange;
-use crate::domain::id::{ExchangeId, Hash};
+use crate::domain::id::{ExchangeId, Hash, RequestId};
 use crate::domain::message::Message;
+use crate::domain::retention::{Expiry, Pin, Receipt};
 use crate::domain::run::Run;
 use crate::domain::thread::Head;
 use crate::domain::tool::{Tool, ToolSet};
@@ -18,7 +19,7 @@ use crate::store::layout::{Entry, Kind};
 use crate::store::record::exchange::Lean;
 use crate::store::record::{
     JournalPage, LeanBody, Malformed, PlanRecord, PreparedRecord, Remembered, Standing, Stored, ThreadRecord,
-    ToolHashes,
+    ToolHashes, hash_of,
 };
 use crate::store::transfer::choice::named;
 use crate::store::transfer::line::{Record, Wrong};
@@ -96,6 +97,24 @@ pub(super) async fn record(
         Kind::Coordination => check.coordination(payload).await,
         Kind::Journal => check.journal(&key, payload).await,
         Kind::Prepared => check.prepared(payload).await,
+        Kind::Pin => {
+            let pin = Pin::from_payload(payload.clone())?;
+            check.plain(Entry::Pin(check.name(&pin.id)?), payload).await
+        }
+        Kind::Receipt => {
+            let receipt = Receipt::from_payload(payload.clone())?;
+            check.plain(Entry::Receipt(check.name(&receipt.id)?), payload).await
+        }
+        Kind::Expiry => {
+            let expiry = Expiry::from_payload(payload.clone())?;
+            let hash = hash_of(&expiry.target);
+            // One that is set here stays as it is.
+            let fate = check.plain(Entry::Due(hash), payload.clone()).await?;
+            if fate == Fate::Stored {
+                check.space.batch.plain(Entry::Expiry(expiry.at, hash), payload);
+            }
+            Ok(fate)
+        }
         Kind::Request => {
             Remembered::from_payload(payload.clone())?;
             let id = key.parse().map_err(|_| wrong("malformed_record", "has no request id as its `key`"))?;
@@ -113,6 +132,12 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
+    /// A name as keys can have it.
+    fn name(&self, id: &str) -> Result<String, Problem> {
+        let name: Result<RequestId, _> = id.parse();
+        name.map(|name| name.to_string()).map_err(|_| wrong("malformed_record", "has an id that it cannot have"))
+    }
+
     async fn exchange(&mut self, payload: Bytes) -> Result<Fate, Problem> {
         let mut lean = Lean::new(payload)?;
         let mut parts = BTreeMap::new();
@@ -131,7 +156,8 @@ impl Check<'_> {
             return Err(wrong("hash_mismatch", "has another depth or turn than follows its parent"));
         }
         let (hash, open) = before.as_ref().map_or((None, &[][..]), |before| (Some(&before.content_hash), &before.open));
-        if hasher.exchange(hash, open, &exchange.messages, &exchange.assistant) != exchange.content_hash {
+        let is_whole = exchange.erased.is_none();
+        if is_whole && hasher.exchange(hash, open, &exchange.messages, &exchange.assistant) != exchange.content_hash {
             return Err(wrong("hash_mismatch", "has content that does not have its content hash"));
         }
         if let Some(there) = self.brief(id).await? {
