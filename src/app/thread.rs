@@ -333,6 +333,14 @@ impl App {
         }
     }
 
+    /// Whether there is a thread.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn has_thread(&self, caller: &Caller, id: &ThreadId) -> Result<bool, Fault> {
+        Ok(self.ledger.head(&caller.namespace, id).await.map_err(store_fault)?.is_some())
+    }
+
     /// Turns on a thread's path from one number on; with the number to go on from, when there may be more.
     ///
     /// # Errors

@@ -18,6 +18,8 @@
 //!  w thread 0              the documents of a thread that writes change
 //!  n hash                  node of a version of documents
 //!  m thread 0 number       a move of a head that no exchange tells of; 8 bytes, most significant byte first
+//!  z pin 0                 pin                         a receipt 0   receipt of an erasure
+//!  e time target           expiry, soonest first       y target      when a target expires
 //! ```
 //!
 //! No key is a proper prefix of another: those of one letter have one width, or have a zero that no name has
@@ -77,6 +79,14 @@ pub enum Entry {
     Node(Hash),
     /// A move of a head that no exchange tells of.
     Move(ThreadId, u64),
+    /// A pin.
+    Pin(String),
+    /// What expires at a moment, by the hash of what it is.
+    Expiry(Moment, Hash),
+    /// When something expires, by the hash of what it is.
+    Due(Hash),
+    /// The receipt of an erasure.
+    Receipt(String),
 }
 
 /// Which kind of record a key names.
@@ -126,14 +136,24 @@ pub enum Kind {
     Node,
     /// Moves of heads.
     Move,
+    /// Pins.
+    Pin,
+    /// Expiries in the order of their time.
+    Expiry,
+    /// Expiries by what they are of.
+    Due,
+    /// Receipts of erasures.
+    Receipt,
 }
 
 impl Kind {
     /// Every kind, in the order of their keys.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 26] = [
+        Self::Receipt,
         Self::Branch,
         Self::Part,
         Self::Head,
+        Self::Expiry,
         Self::Departure,
         Self::Pointer,
         Self::Content,
@@ -153,6 +173,8 @@ impl Kind {
         Self::Indexes,
         Self::Workspace,
         Self::Exchange,
+        Self::Due,
+        Self::Pin,
     ];
 
     /// The first byte of its keys.
@@ -180,6 +202,10 @@ impl Kind {
             Self::Workspace => b'w',
             Self::Node => b'n',
             Self::Move => b'm',
+            Self::Pin => b'z',
+            Self::Expiry => b'e',
+            Self::Due => b'y',
+            Self::Receipt => b'a',
         }
     }
 
@@ -213,6 +239,10 @@ impl Kind {
             Self::Workspace => "workspace",
             Self::Node => "node of a workspace",
             Self::Move => "move of a head",
+            Self::Pin => "pin",
+            Self::Expiry => "expiry",
+            Self::Due => "index entry of an expiry",
+            Self::Receipt => "erase receipt",
         }
     }
 }
@@ -243,6 +273,10 @@ impl Entry {
             Self::Workspace(_) => Kind::Workspace,
             Self::Node(_) => Kind::Node,
             Self::Move(..) => Kind::Move,
+            Self::Pin(_) => Kind::Pin,
+            Self::Expiry(..) => Kind::Expiry,
+            Self::Due(_) => Kind::Due,
+            Self::Receipt(_) => Kind::Receipt,
         }
     }
 
@@ -269,9 +303,14 @@ impl Entry {
                 key.extend_from_slice(&first.to_be_bytes());
                 key
             }
-            Self::ToolSet(hash) | Self::Tool(hash) | Self::Seen(hash) | Self::Part(hash) | Self::Node(hash) => {
-                joined(letter, &hash.0, &[])
-            }
+            Self::Pin(id) | Self::Receipt(id) => joined(letter, id.as_bytes(), &[0]),
+            Self::Expiry(at, hash) => joined(letter, &at.0.to_be_bytes(), &hash.0),
+            Self::ToolSet(hash)
+            | Self::Tool(hash)
+            | Self::Seen(hash)
+            | Self::Part(hash)
+            | Self::Node(hash)
+            | Self::Due(hash) => joined(letter, &hash.0, &[]),
             Self::Departure(place, id) => {
                 let mut key = departures_of(*place);
                 key.extend_from_slice(id.as_bytes());
@@ -332,6 +371,13 @@ impl Entry {
                 Self::Pointer(ExchangeId::from_bytes(*id), name(thread)?.parse().ok()?)
             }
             Kind::Indexes => rest.is_empty().then_some(Self::Indexes)?,
+            Kind::Pin => Self::Pin(plain_name(rest)?),
+            Kind::Receipt => Self::Receipt(plain_name(rest)?),
+            Kind::Expiry => {
+                let (at, hash) = rest.split_first_chunk::<8>()?;
+                Self::Expiry(Moment(u64::from_be_bytes(*at)), Hash(hash.try_into().ok()?))
+            }
+            Kind::Due => Self::Due(Hash(rest.try_into().ok()?)),
         })
     }
 }
@@ -357,6 +403,12 @@ fn moves_of(id: &ThreadId) -> Key {
 /// What the keys of the departures after a place begin with.
 fn departures_of(place: Place) -> Key {
     joined(Kind::Departure.letter(), &place.branch.0, &place.depth.to_be_bytes())
+}
+
+/// A name of the same form as those of requests.
+fn plain_name(bytes: &[u8]) -> Option<String> {
+    let id: RequestId = name(bytes)?.parse().ok()?;
+    Some(id.to_string())
 }
 
 fn name(bytes: &[u8]) -> Option<&str> {
@@ -390,6 +442,9 @@ impl fmt::Display for Entry {
             }
             Self::Pointer(id, thread) => write!(f, "{word} of thread `{thread}` at {id}"),
             Self::Indexes => f.write_str(word),
+            Self::Pin(id) | Self::Receipt(id) => write!(f, "{word} `{id}`"),
+            Self::Expiry(at, hash) => write!(f, "{word} of {hash} at {}", at.0),
+            Self::Due(hash) => write!(f, "{word} of {hash}"),
         }
     }
 }
@@ -506,6 +561,11 @@ mod tests {
             Entry::Move(ThreadId::new("t"), 0),
             Entry::Move(ThreadId::new("t"), u64::MAX),
             Entry::Move(ThreadId::new("t.1"), 1),
+            Entry::Pin("n".to_owned()),
+            Entry::Pin("n.1".to_owned()),
+            Entry::Receipt("a".to_owned()),
+            Entry::Expiry(Moment(7), hash),
+            Entry::Due(hash),
         ]
     }
 

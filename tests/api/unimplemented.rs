@@ -39,7 +39,6 @@ async fn every_field_that_is_not_honoured_is_refused() {
     let mut client = server.exchanges();
     let first = client.capture(ask::capture_on_new("t", ask::text_as("r0", "1"))).await.unwrap().into_inner();
     let first = first.exchange.unwrap().exchange_id;
-    let scope = pb::VerifyRequest { scope: Some(pb::GraphScope::default()), max_findings: 0 };
     let drifts_in = |scope| {
         let scope = Some(pb::GraphScope { scope: Some(scope) });
         let request = pb::ListToolDriftsRequest { scope, ..Default::default() };
@@ -49,7 +48,6 @@ async fn every_field_that_is_not_honoured_is_refused() {
     let subtree = Scope::Subtree(pb::SubtreeScope { exchange_id: first.clone(), max_steps: None });
     let tree = Scope::ThreadTree(pb::ThreadTreeScope { thread_id: "t".into() });
     let refusals = [
-        (server.admin().verify(scope).await.unwrap_err(), unimplemented::VERIFY_SCOPE),
         (drifts_in(subtree).await, unimplemented::TOOLS_OF_SUBTREE),
         (drifts_in(tree).await, unimplemented::TOOLS_OF_THREAD_TREE),
     ];

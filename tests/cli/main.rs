@@ -14,6 +14,7 @@ mod coordinating;
 mod documents;
 mod examples;
 mod line;
+mod moving;
 mod preparing;
 mod program;
 mod serving;

@@ -219,6 +219,7 @@ impl App {
                 },
             },
             head_before: HeadBefore::Untold,
+            erased: None,
         }
     }
 }

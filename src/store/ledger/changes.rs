@@ -103,6 +103,7 @@ impl Changes {
             && self.parts.is_empty()
             && self.nodes.is_empty()
             && self.appends.is_empty()
+            && self.deletes.is_empty()
     }
 
     /// The runs that it stores.

@@ -37,8 +37,10 @@ impl Ledger {
         }
         let drafts = Drafts::new(ns, changes)?;
         let mut known = Known::default();
+        let _passing = self.gate.commit().await;
         for attempt in 0..ATTEMPTS {
             let (write, causes) = self.write(ns, changes, &drafts, &known, attempt).await?;
+            self.gate.touch(&write);
             match self.store.commit(ns, write).await? {
                 Commit::Done => return Ok(Ok(())),
                 Commit::Refused { guard, .. } => match causes.into_iter().nth(guard) {
@@ -334,7 +336,9 @@ impl Plan {
         let value = packed.seal(&key);
         self.write.puts.push((key, value));
         self.write.puts.push(sealed(&Entry::Id(exchange.id), &place));
-        self.write.puts.push(sealed(&Entry::Content(exchange.content_hash, exchange.id), &place));
+        if exchange.erased.is_none() {
+            self.write.puts.push(sealed(&Entry::Content(exchange.content_hash, exchange.id), &place));
+        }
     }
 
     fn keep(&mut self, kept: Vec<(Entry, Keep)>) {

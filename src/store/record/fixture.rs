@@ -173,6 +173,7 @@ pub(super) fn exchange() -> Exchange {
         content_hash: Hash([8; 32]),
         labels: labels(),
         created_at: Moment(1_700_000_000_001),
+        erased: None,
     }
 }
 

@@ -375,6 +375,7 @@ pub(crate) fn exchange() -> impl Strategy<Value = Exchange> {
             created_at,
             workspace,
             head_before,
+            erased: None,
         }
     })
 }

@@ -1,0 +1,193 @@
+//! Removing content that nothing names: large parts, tools, sets of them and what paths have seen. It must not know why nothing does.
+//!
+//! Others write meanwhile. So what they name from the beginning on is written down ([`Ledger::watch`]), then every record is read for what it
+//! names, and what is left is removed in small steps during which nobody commits. A commit takes what it names as its own, or writes it again
+//! when it is gone, so that nothing is ever named and missing.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Bound;
+
+use super::layout::{Entry, Kind};
+use super::record::{
+    JournalPage, LeanBody, PlanRecord, PreparedRecord, Standing, ThreadRecord, ToolHashes, decode, open,
+};
+use super::tally::Amount;
+use super::transfer::names_in;
+use super::verify::Named;
+use super::{Error, Key, Ledger, Namespace, Range, Write};
+use crate::domain::message::Message;
+
+/// How many records are in memory at a time.
+const PAGE: usize = 64;
+/// How many are removed while nobody else writes.
+const STEP: usize = 256;
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Records that were removed, or would be.
+    pub removed: BTreeMap<Kind, Amount>,
+    /// Those among the candidates that something names.
+    pub shared: u64,
+    /// Records that were looked at.
+    pub checked: u64,
+    /// It stopped early.
+    pub stopped_early: bool,
+}
+
+/// Removes content that nothing names: all of it, or only what is among some candidates, as if some records were not
+/// there. `goes_on` is asked now and then, and told how far it is.
+///
+/// # Errors
+/// When the store fails, or a record cannot be read: then nobody knows what it names, and nothing is removed.
+pub async fn collect(
+    ledger: &Ledger,
+    ns: &Namespace,
+    (candidates, without): (Option<&HashSet<Entry>>, &HashSet<Entry>),
+    dry_run: bool,
+    goes_on: &mut (dyn FnMut(&Collected) -> bool + Send),
+) -> Result<Collected, Error> {
+    let _watch = ledger.watch();
+    // What began to commit before that was not written down, and may be seen only after it was looked for: so it is waited for.
+    drop(ledger.alone().await);
+    let mut collected = Collected::default();
+    let mut marked = HashSet::new();
+    for kind in [Kind::Journal, Kind::Coordination, Kind::Prepared, Kind::Thread, Kind::Exchange] {
+        let mut range = Range::prefix(&[kind.letter()], PAGE);
+        loop {
+            let entries = ledger.store().scan(ns, range.clone()).await?;
+            let Some((last, _)) = entries.last() else { break };
+            range.from = Bound::Excluded(last.clone());
+            for (key, raw) in &entries {
+                if let Some(entry) = Entry::of_key(key)
+                    && !without.contains(&entry)
+                {
+                    mark(ledger, ns, &entry, raw, &mut marked).await?;
+                }
+            }
+            collected.checked += entries.len() as u64;
+            if !goes_on(&collected) {
+                collected.stopped_early = true;
+                return Ok(collected);
+            }
+        }
+    }
+    let sets: Vec<Entry> = marked.iter().filter(|entry| matches!(entry, Entry::ToolSet(_))).cloned().collect();
+    for set in sets {
+        if let Some(raw) = ledger.raw(ns, &set).await? {
+            marked.extend(decode::<ToolHashes>(&set, &raw)?.0.into_iter().map(Entry::Tool));
+        }
+    }
+    if let Some(candidates) = candidates {
+        collected.shared = candidates.iter().filter(|entry| marked.contains(entry)).count() as u64;
+    }
+    // Sets before the tools that they name, so that a stop in between leaves none of them dangling.
+    for kind in [Kind::Part, Kind::Seen, Kind::ToolSet, Kind::Tool] {
+        let mut range = Range::prefix(&[kind.letter()], STEP);
+        loop {
+            let entries = ledger.store().scan(ns, range.clone()).await?;
+            let Some((last, _)) = entries.last() else { break };
+            range.from = Bound::Excluded(last.clone());
+            let unnamed = |key: &Key| {
+                let entry = Entry::of_key(key)?;
+                let wanted = candidates.is_none_or(|candidates| candidates.contains(&entry));
+                (wanted && !marked.contains(&entry)).then_some(entry)
+            };
+            let garbage: Vec<(Entry, usize)> =
+                entries.iter().filter_map(|(key, raw)| unnamed(key).map(|entry| (entry, raw.len()))).collect();
+            collected.checked += entries.len() as u64;
+            let taken = remove(ledger, ns, garbage, dry_run, &mut collected).await?;
+            // Somebody took a set as it is, and with it its tools, without naming these.
+            for set in taken.iter().filter(|entry| matches!(entry, Entry::ToolSet(_))) {
+                if let Some(raw) = ledger.raw(ns, set).await? {
+                    marked.extend(decode::<ToolHashes>(set, &raw)?.0.into_iter().map(Entry::Tool));
+                }
+            }
+            if !goes_on(&collected) {
+                collected.stopped_early = true;
+                return Ok(collected);
+            }
+        }
+    }
+    Ok(collected)
+}
+
+/// Removes what nobody named meanwhile; gives the others.
+async fn remove(
+    ledger: &Ledger,
+    ns: &Namespace,
+    garbage: Vec<(Entry, usize)>,
+    dry_run: bool,
+    collected: &mut Collected,
+) -> Result<Vec<Entry>, Error> {
+    if garbage.is_empty() {
+        return Ok(Vec::new());
+    }
+    let alone = ledger.alone().await;
+    let (taken, garbage): (Vec<_>, Vec<_>) = garbage.into_iter().partition(|(entry, _)| alone.touched(&entry.key()));
+    if !dry_run {
+        let deletes = garbage.iter().map(|(entry, _)| entry.key()).collect();
+        ledger.store().commit(ns, Write { deletes, ..Write::default() }).await?;
+    }
+    drop(alone);
+    for (entry, bytes) in garbage {
+        collected.removed.entry(entry.kind()).or_default().add(bytes);
+    }
+    Ok(taken.into_iter().map(|(entry, _)| entry).collect())
+}
+
+/// Marks what a record names.
+async fn mark(
+    ledger: &Ledger,
+    ns: &Namespace,
+    entry: &Entry,
+    raw: &bytes::Bytes,
+    marked: &mut HashSet<Entry>,
+) -> Result<(), Error> {
+    match entry {
+        Entry::Exchange(_) => {
+            let names = names_in(entry, raw)?;
+            marked.extend(names.parts.into_iter().map(Entry::Part));
+            marked.extend(names.sets.into_iter().map(Entry::ToolSet));
+            marked.extend(names.seen.map(Entry::Seen));
+        }
+        Entry::Thread(_) => {
+            if let Standing::Set(hash) = decode::<ThreadRecord>(entry, raw)?.standing {
+                marked.insert(Entry::ToolSet(hash));
+            }
+        }
+        Entry::Prepared(_) => {
+            let record: PreparedRecord = decode(entry, raw)?;
+            marked.extend(record.plan.offered.into_iter().chain(record.plan.standing).map(Entry::ToolSet));
+        }
+        Entry::Coordination(_) => named(ledger, ns, Named::by(&decode(entry, raw)?), marked).await?,
+        Entry::Journal(..) => {
+            let page: JournalPage = decode(entry, raw)?;
+            let mut names = Named::default();
+            page.frames.iter().for_each(|frame| names.add(frame));
+            named(ledger, ns, names, marked).await?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Marks bodies that a coordination names, and what is in them.
+async fn named(ledger: &Ledger, ns: &Namespace, names: Named, marked: &mut HashSet<Entry>) -> Result<(), Error> {
+    let results = names.results.into_iter().map(|hash| (hash, false));
+    for (hash, is_plan) in results.chain(names.plans.into_iter().map(|hash| (hash, true))) {
+        let entry = Entry::Part(hash);
+        let Some(raw) = ledger.raw(ns, &entry).await? else { continue };
+        let bytes = open(&entry, &raw)?;
+        let parts = if is_plan {
+            let plan = ledger.plan(ns, hash).await?;
+            marked.extend(plan.offer.offered.hash().into_iter().chain(plan.offer.standing.hash()).map(Entry::ToolSet));
+            LeanBody::<PlanRecord>::new(bytes).and_then(|mut lean| lean.parts())
+        } else {
+            LeanBody::<Message>::new(bytes).and_then(|mut lean| lean.parts())
+        };
+        marked.extend(parts.unwrap_or_default().into_iter().map(Entry::Part));
+        marked.insert(entry);
+    }
+    Ok(())
+}
