@@ -141,8 +141,7 @@ impl App {
     /// An exchange that must be there.
     pub(super) async fn parent(&self, namespace: &Namespace, id: ExchangeId) -> Result<Parent, Fault> {
         match self.ledger.exchange(namespace, id).await.map_err(store_fault)? {
-            Some((exchange, _)) if exchange.erased.is_some() => Err(erased(&exchange)),
-            Some((exchange, place)) => Ok(Parent { exchange, place: Some(place) }),
+            Some((exchange, place)) => Ok(Parent { exchange: whole(exchange)?, place: Some(place) }),
             None => Err(Fault::not_found(Reason::ExchangeNotFound, "exchange", id.to_string())),
         }
     }
@@ -399,6 +398,7 @@ impl App {
             && let Some(id) = run.exchange
             && run.state == State::PendingTools
             && let Some((exchange, place)) = self.ledger.exchange(namespace, id).await.map_err(store_fault)?
+            && exchange.erased.is_none()
         {
             return Ok(Some((place, exchange, Some((run, token)))));
         }
@@ -424,6 +424,11 @@ impl App {
             _ => Err(Fault::not_found(Reason::ThreadNotFound, "thread", id.as_str())),
         }
     }
+}
+
+/// An exchange that was not erased.
+pub(super) fn whole(exchange: Exchange) -> Result<Exchange, Fault> {
+    if exchange.erased.is_some() { Err(erased(&exchange)) } else { Ok(exchange) }
 }
 
 /// What was said is gone.

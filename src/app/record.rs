@@ -190,6 +190,8 @@ impl App {
             changes.hold_workspace(&thread.id, live_token.as_ref());
         }
         if !new.exchanges.is_empty() {
+            // They name the documents of the one before them, which may be erased meanwhile.
+            changes.hold_version(known.last.as_ref().and_then(|parent| parent.exchange.workspace.after));
             changes.append(new.exchanges.clone(), known.last.as_ref().and_then(|parent| parent.place));
         }
         let end = new.exchanges.last().or(known.matched.last()).or(known.last.as_ref().map(|parent| &parent.exchange));
@@ -248,6 +250,7 @@ impl App {
             }
             Lost::ThreadChanged(_)
             | Lost::WorkspaceChanged(_)
+            | Lost::VersionGone(_)
             | Lost::CoordinationExists(_)
             | Lost::CoordinationChanged(_)
             | Lost::PreparedChanged(_) => Ok(None),

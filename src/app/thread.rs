@@ -285,6 +285,7 @@ impl App {
                 let message = format!("request id `{id}` is used by another call at this moment: repeat this one");
                 Err(Fault::new(Reason::RequestIdConflict, message).with("request_id", id))
             }
+            Err(Lost::VersionGone(_)) => Err(super::workspace::version_gone()),
             Err(Lost::ExchangeExists(id) | Lost::ParentMissing(id)) => Err(super::misplaced(id)),
             Err(Lost::RunExists(id) | Lost::RunChanged(id)) => {
                 Err(Fault::new(Reason::Internal, format!("run `{id}` is in the way of a change of threads")))

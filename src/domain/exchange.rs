@@ -151,7 +151,7 @@ pub struct Glance {
 }
 
 impl Exchange {
-    /// What is left of it when it is erased: its ids, its place, its hash and what it consumed.
+    /// What is left of it when it is erased: its ids, its place, its hash, the head before it and what it consumed.
     #[must_use]
     pub fn erased(self, erased: Erased) -> Self {
         Self {
@@ -168,6 +168,7 @@ impl Exchange {
             warnings: Vec::new(),
             responder: Responder::default(),
             labels: BTreeMap::new(),
+            workspace: Around::default(),
             erased: Some(erased),
             ..self
         }

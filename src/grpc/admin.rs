@@ -142,8 +142,8 @@ impl AdminService for Admin {
         let call = Call::of(&request)?;
         let exporting = call
             .until_deadline(async {
-                let (scopes, resume) = transfer::export_from_pb(request.into_inner())?;
-                self.app.export(&call.caller, &scopes, resume).await
+                let (scopes, omit_documents, resume) = transfer::export_from_pb(request.into_inner())?;
+                self.app.export(&call.caller, &scopes, omit_documents, resume).await
             })
             .await
             .map_err(|fault| call.status(&fault))?;

@@ -1,8 +1,12 @@
-//! Removing content that nothing names: large parts, tools, sets of them and what paths have seen. It must not know why nothing does.
+//! Removing content that nothing names: large parts, versions of documents, tools, sets of them and what paths have seen. It must not know why
+//! nothing does.
 //!
 //! Others write meanwhile. So what they name from the beginning on is written down ([`Ledger::watch`]), then every record is read for what it
 //! names, and what is left is removed in small steps during which nobody commits. A commit takes what it names as its own, or writes it again
 //! when it is gone, so that nothing is ever named and missing.
+//!
+//! A version of documents is taken by its topmost node alone, and what is below comes with it. So versions are removed from the top down: one
+//! that somebody takes meanwhile is whole, and one that is begun with cannot be taken any more.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
@@ -15,7 +19,10 @@ use super::tally::Amount;
 use super::transfer::names_in;
 use super::verify::Named;
 use super::{Error, Key, Ledger, Namespace, Range, Write};
+use crate::domain::id::Hash;
 use crate::domain::message::Message;
+use crate::domain::run::Run;
+use crate::domain::workspace::{Live, Move, Node};
 
 /// How many records are in memory at a time.
 const PAGE: usize = 64;
@@ -36,7 +43,8 @@ pub struct Collected {
 }
 
 /// Removes content that nothing names: all of it, or only what is among some candidates, as if some records were not
-/// there. `goes_on` is asked now and then, and told how far it is.
+/// there. Where versions of documents are among the candidates, or have content that is, all versions that nothing names go: what somebody wrote
+/// over on the way to one that is erased is as little to be found. `goes_on` is asked now and then, and told how far it is.
 ///
 /// # Errors
 /// When the store fails, or a record cannot be read: then nobody knows what it names, and nothing is removed.
@@ -52,7 +60,17 @@ pub async fn collect(
     drop(ledger.alone().await);
     let mut collected = Collected::default();
     let mut marked = HashSet::new();
-    for kind in [Kind::Journal, Kind::Coordination, Kind::Prepared, Kind::Thread, Kind::Exchange] {
+    let naming = [
+        Kind::Journal,
+        Kind::Coordination,
+        Kind::Prepared,
+        Kind::Thread,
+        Kind::Workspace,
+        Kind::Run,
+        Kind::Move,
+        Kind::Exchange,
+    ];
+    for kind in naming {
         let mut range = Range::prefix(&[kind.letter()], PAGE);
         loop {
             let entries = ledger.store().scan(ns, range.clone()).await?;
@@ -81,6 +99,14 @@ pub async fn collect(
     if let Some(candidates) = candidates {
         collected.shared = candidates.iter().filter(|entry| marked.contains(entry)).count() as u64;
     }
+    let versions = unnamed_versions(ledger, ns, &marked, candidates, &mut collected).await?;
+    let content: HashSet<Hash> = versions.iter().flat_map(|node| node.content.iter().copied()).collect();
+    if !goes_on(&collected)
+        || !remove_versions(ledger, ns, versions, &mut marked, dry_run, &mut collected, goes_on).await?
+    {
+        collected.stopped_early = true;
+        return Ok(collected);
+    }
     // Sets before the tools that they name, so that a stop in between leaves none of them dangling.
     for kind in [Kind::Part, Kind::Seen, Kind::ToolSet, Kind::Tool] {
         let mut range = Range::prefix(&[kind.letter()], STEP);
@@ -90,7 +116,8 @@ pub async fn collect(
             range.from = Bound::Excluded(last.clone());
             let unnamed = |key: &Key| {
                 let entry = Entry::of_key(key)?;
-                let wanted = candidates.is_none_or(|candidates| candidates.contains(&entry));
+                let is_content = matches!(&entry, Entry::Part(hash) if content.contains(hash));
+                let wanted = is_content || candidates.is_none_or(|candidates| candidates.contains(&entry));
                 (wanted && !marked.contains(&entry)).then_some(entry)
             };
             let garbage: Vec<(Entry, usize)> =
@@ -110,6 +137,94 @@ pub async fn collect(
         }
     }
     Ok(collected)
+}
+
+/// A node of a version of documents that nothing names.
+struct Unnamed {
+    hash: Hash,
+    /// Its bytes as stored.
+    bytes: usize,
+    level: u32,
+    /// What is kept of its documents' content, where only some content is to go.
+    content: Vec<Hash>,
+}
+
+/// Nodes that are to go: all that nothing names, or none where the candidates have nothing to do with them.
+async fn unnamed_versions(
+    ledger: &Ledger,
+    ns: &Namespace,
+    marked: &HashSet<Entry>,
+    candidates: Option<&HashSet<Entry>>,
+    collected: &mut Collected,
+) -> Result<Vec<Unnamed>, Error> {
+    let mut unnamed = Vec::new();
+    let mut go = candidates.is_none_or(|candidates| candidates.iter().any(|entry| matches!(entry, Entry::Node(_))));
+    let mut range = Range::prefix(&[Kind::Node.letter()], PAGE);
+    loop {
+        let entries = ledger.store().scan(ns, range.clone()).await?;
+        let Some((last, _)) = entries.last() else { break };
+        range.from = Bound::Excluded(last.clone());
+        collected.checked += entries.len() as u64;
+        for (key, raw) in &entries {
+            let Some(entry) = Entry::of_key(key).filter(|entry| !marked.contains(entry)) else { continue };
+            let Entry::Node(hash) = entry else { continue };
+            let mut content = Vec::new();
+            // What cannot be read and nothing names goes first: nobody can take it.
+            let level = match decode::<Node>(&entry, raw) {
+                Err(_) => u32::MAX,
+                Ok(node) => {
+                    if let (Node::Leaf(documents), Some(candidates)) = (&node, candidates) {
+                        for document in documents {
+                            match ledger.content_of(ns, document).await {
+                                Ok(kept) => content.extend(kept),
+                                Err(Error::Corrupt(_)) => {}
+                                Err(error) => return Err(error),
+                            }
+                        }
+                        let goes = |hash: &Hash| {
+                            let part = Entry::Part(*hash);
+                            candidates.contains(&part) && !marked.contains(&part)
+                        };
+                        go |= content.iter().any(goes);
+                    }
+                    node.level()
+                }
+            };
+            unnamed.push(Unnamed { hash, bytes: raw.len(), level, content });
+        }
+    }
+    Ok(if go { unnamed } else { Vec::new() })
+}
+
+/// Removes versions from the top down. One that somebody took meanwhile stays with all below it, which is marked. Says whether that was all.
+async fn remove_versions(
+    ledger: &Ledger,
+    ns: &Namespace,
+    mut versions: Vec<Unnamed>,
+    marked: &mut HashSet<Entry>,
+    dry_run: bool,
+    collected: &mut Collected,
+    goes_on: &mut (dyn FnMut(&Collected) -> bool + Send),
+) -> Result<bool, Error> {
+    versions.sort_unstable_by_key(|node| std::cmp::Reverse(node.level));
+    for level in versions.chunk_by(|one, other| one.level == other.level) {
+        for step in level.chunks(STEP) {
+            let garbage: Vec<(Entry, usize)> = step
+                .iter()
+                .map(|node| (Entry::Node(node.hash), node.bytes))
+                .filter(|(entry, _)| !marked.contains(entry))
+                .collect();
+            for taken in remove(ledger, ns, garbage, dry_run, collected).await? {
+                if let Entry::Node(hash) = taken {
+                    ledger.add_version(ns, Some(hash), marked).await?;
+                }
+            }
+            if !goes_on(collected) {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
 }
 
 /// Removes what nobody named meanwhile; gives the others.
@@ -150,6 +265,22 @@ async fn mark(
             marked.extend(names.parts.into_iter().map(Entry::Part));
             marked.extend(names.sets.into_iter().map(Entry::ToolSet));
             marked.extend(names.seen.map(Entry::Seen));
+            for root in names.roots {
+                ledger.add_version(ns, Some(root), marked).await?;
+            }
+        }
+        Entry::Workspace(_) => {
+            let live: Live = decode(entry, raw)?;
+            ledger.add_version(ns, live.root, marked).await?;
+        }
+        Entry::Run(_) => {
+            let run: Run = decode(entry, raw)?;
+            ledger.add_version(ns, run.workspace, marked).await?;
+        }
+        Entry::Move(..) => {
+            let moved: Move = decode(entry, raw)?;
+            ledger.add_version(ns, moved.workspace.before, marked).await?;
+            ledger.add_version(ns, moved.workspace.after, marked).await?;
         }
         Entry::Thread(_) => {
             if let Standing::Set(hash) = decode::<ThreadRecord>(entry, raw)?.standing {

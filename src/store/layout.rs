@@ -237,7 +237,7 @@ impl Kind {
             Self::Indexes => "list of indexes",
             Self::Prepared => "prepared execution",
             Self::Workspace => "workspace",
-            Self::Node => "node of a workspace",
+            Self::Node => "workspace node",
             Self::Move => "move of a head",
             Self::Pin => "pin",
             Self::Expiry => "expiry",

@@ -161,7 +161,7 @@ impl App {
         let note = "expired".to_owned();
         let asked = Asked { target: expiry.target.clone(), mode: Mode::Refuse, dry_run, note };
         let once = Repeatable { request_id: None, fingerprint: Hash([0; 32]) };
-        match self.erase(caller, asked, &once).await {
+        match self.erase_alone(caller, asked, &once).await {
             Ok(erasure) => {
                 for gone in &erasure.receipt.gone {
                     if let Some(kind) = Kind::of_letter(gone.letter) {

@@ -1,9 +1,10 @@
 //! Erasing: exchanges become tombstones, and content that nobody else has is removed. It must not know how a record is replaced or what is
 //! left of one.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{BATCH, Resolved};
+use crate::app::execution::cancelled;
 use crate::app::thread::Repeatable;
 use crate::app::{App, Caller, join, store_fault};
 use crate::domain::coordination::{Coordination, State};
@@ -12,6 +13,7 @@ use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph::Place;
 use crate::domain::id::{CoordinationId, ExchangeId, Namespace, PreparedId, RunId};
 use crate::domain::retention::{Gone, Mode, Receipt, Target};
+use crate::domain::run::{self, Run};
 use crate::store::collect::{Collected, collect};
 use crate::store::layout::{Entry, Kind};
 use crate::store::ledger::Changes;
@@ -51,13 +53,17 @@ pub struct Erasure {
 struct With {
     coordinations: Vec<CoordinationId>,
     prepared: Vec<PreparedId>,
+    /// Runs that forget the documents that they started from.
+    runs: Vec<RunId>,
 }
 
 impl With {
     fn entries(&self, exchanges: &BTreeMap<ExchangeId, Place>) -> HashSet<Entry> {
         let exchanges = exchanges.values().map(|place| Entry::Exchange(*place));
         let coordinations = self.coordinations.iter().map(|id| Entry::Coordination(id.clone()));
-        exchanges.chain(coordinations).chain(self.prepared.iter().map(|id| Entry::Prepared(id.clone()))).collect()
+        let prepared = self.prepared.iter().map(|id| Entry::Prepared(id.clone()));
+        let runs = self.runs.iter().map(|id| Entry::Run(id.clone()));
+        exchanges.chain(coordinations).chain(prepared).chain(runs).collect()
     }
 }
 
@@ -65,8 +71,26 @@ impl App {
     /// Erases content for good.
     ///
     /// # Errors
-    /// When there is no such thing, others share it and that is to be refused, or it is at work.
+    /// When there is no such thing, others share it and that is to be refused, or it, an import, a collection or another erasure is at work.
     pub async fn erase(&self, caller: &Caller, asked: Asked, repeat: &Repeatable) -> Result<Erasure, Fault> {
+        // What an import stored and did not name yet would look like nobody's.
+        let Ok(_alone) = self.transfers.importing.try_write() else {
+            let message = "an import, a collection or another erasure is at work: erase when it is done";
+            return Err(Fault::new(Reason::LimitExceeded, message)
+                .with("limit", "erasures")
+                .with("max", 1)
+                .retry_after(1_000));
+        };
+        self.erase_alone(caller, asked, repeat).await
+    }
+
+    /// The same, while neither an import nor a collection begins.
+    pub(super) async fn erase_alone(
+        &self,
+        caller: &Caller,
+        asked: Asked,
+        repeat: &Repeatable,
+    ) -> Result<Erasure, Fault> {
         let namespace = &caller.namespace;
         if let Some(id) = self.repeated(namespace, repeat).await? {
             return Ok(Erasure { replayed: true, ..self.erasure(namespace, &id).await? });
@@ -221,7 +245,7 @@ impl App {
         }
     }
 
-    /// Coordinations and prepared executions that go with exchanges.
+    /// Coordinations and prepared executions that go with exchanges, and runs that forget their documents.
     async fn with(&self, namespace: &Namespace, exchanges: &BTreeMap<ExchangeId, Place>) -> Result<With, Fault> {
         let mut with = With::default();
         let mut after: Option<CoordinationId> = None;
@@ -246,6 +270,19 @@ impl App {
             }
         }
         with.prepared = self.ledger.prepared_after(namespace, exchanges).await.map_err(store_fault)?;
+        let mut runs = BTreeSet::new();
+        for place in exchanges.values() {
+            let exchange = self.ledger.exchange_at(namespace, *place).await.map_err(store_fault)?;
+            runs.extend(exchange.and_then(|exchange| exchange.run_id));
+        }
+        for id in runs {
+            let found = self.ledger.run(namespace, &id).await.map_err(store_fault)?;
+            // One that waits for the results of calls which stay goes on from its documents.
+            let forgets = |run: &Run| {
+                run.state != run::State::PendingTools || run.exchange.is_some_and(|last| exchanges.contains_key(&last))
+            };
+            with.runs.extend(found.filter(|(run, _)| forgets(run)).map(|_| id));
+        }
         Ok(with)
     }
 
@@ -273,6 +310,10 @@ impl App {
         gone: &mut BTreeMap<Kind, Amount>,
     ) -> Result<Collected, Fault> {
         let mut candidates = HashSet::new();
+        for runs in with.runs.chunks(BATCH) {
+            self.forget_documents(namespace, runs, dry_run, &mut candidates).await?;
+        }
+        let mut without = with.entries(&resolved.exchanges);
         for (id, place) in &resolved.exchanges {
             let size = self.ledger.named_content(namespace, *place, &mut candidates).await.map_err(store_fault)?;
             let taken = if dry_run {
@@ -308,7 +349,14 @@ impl App {
             && let Some((_, thread)) = self.ledger.thread(namespace, id).await.map_err(store_fault)?
             && let Some((_, head)) = self.ledger.head(namespace, id).await.map_err(store_fault)?
         {
+            let records = self.ledger.documents_of(namespace, id, &mut candidates).await.map_err(store_fault)?;
+            for (entry, bytes) in &records {
+                gone.entry(entry.kind()).or_default().add(*bytes);
+            }
+            let records: Vec<Entry> = records.into_iter().map(|(entry, _)| entry).collect();
+            without.extend(records.iter().cloned());
             changes.delete_thread(id, &thread, &head);
+            changes.delete_records(records);
             gone.entry(Kind::Thread).or_default().count += 1;
         }
         if !dry_run {
@@ -321,8 +369,41 @@ impl App {
             return Ok(Collected::default());
         }
         // In a dry run nothing was erased, so it is looked past.
-        let without = if dry_run { with.entries(&resolved.exchanges) } else { HashSet::new() };
+        let without = if dry_run { without } else { HashSet::new() };
         let among = (Some(&candidates), &without);
         collect(&self.ledger, namespace, among, dry_run, &mut |_| true).await.map_err(store_fault)
+    }
+
+    /// Runs forget the documents that they started from; one that waits for the results of calls that are to be erased has nothing to go on from.
+    async fn forget_documents(
+        &self,
+        namespace: &Namespace,
+        runs: &[RunId],
+        dry_run: bool,
+        content: &mut HashSet<Entry>,
+    ) -> Result<(), Fault> {
+        let mut changes = Changes::new();
+        for id in runs {
+            let Some((run, token)) = self.ledger.run(namespace, id).await.map_err(store_fault)? else { continue };
+            self.ledger.add_version(namespace, run.workspace, content).await.map_err(store_fault)?;
+            let is_over = run.state != run::State::PendingTools;
+            if is_over && run.workspace.is_none() {
+                continue;
+            }
+            let run = Run { workspace: None, ..run };
+            let run = if is_over {
+                run
+            } else {
+                Run { failure: Some(cancelled(id)), ..run.moved_to(run::State::Cancelled, self.clock.now()) }
+            };
+            changes.replace_run(&run, &token);
+        }
+        if dry_run {
+            return Ok(());
+        }
+        match self.commit(namespace, &changes).await.map_err(store_fault)? {
+            Ok(()) => Ok(()),
+            Err(lost) => Err(Fault::new(Reason::HeadMoved, format!("{lost}: repeat the call")).retry_after(100)),
+        }
     }
 }

@@ -88,7 +88,7 @@ impl Scope {
 }
 
 impl App {
-    /// Exports parts of the caller's namespace with all that they need, or the whole of it.
+    /// Exports parts of the caller's namespace with all that they need, or the whole of it; without documents where they are to be left out.
     ///
     /// # Errors
     /// When there is no such exchange or thread, too many exports are at work, or the moment to go on from is not kept any more.
@@ -96,6 +96,7 @@ impl App {
         self: &Arc<Self>,
         caller: &Caller,
         scopes: &[Scope],
+        omit_documents: bool,
         resume: Resume,
     ) -> Result<Exporting, Fault> {
         self.ledger.complete_indexes(&caller.namespace).await.map_err(store_fault)?;
@@ -105,7 +106,7 @@ impl App {
             wanted.push(scope.wanted());
         }
         let wanted = (!wanted.is_empty()).then_some(wanted);
-        self.send(caller, "export", vec![(caller.namespace.clone(), wanted)], resume).await
+        self.send(caller, "export", vec![(caller.namespace.clone(), wanted)], omit_documents, resume).await
     }
 
     /// Exports everything: the caller's namespace, or all.
@@ -123,7 +124,7 @@ impl App {
             vec![caller.namespace.clone()]
         };
         let whole = namespaces.into_iter().map(|namespace| (namespace, None)).collect();
-        self.send(caller, "backup", whole, Resume::default()).await
+        self.send(caller, "backup", whole, false, Resume::default()).await
     }
 
     async fn send(
@@ -131,15 +132,17 @@ impl App {
         caller: &Caller,
         verb: &'static str,
         namespaces: Vec<(Namespace, Option<Vec<Wanted>>)>,
+        omit_documents: bool,
         resume: Resume,
     ) -> Result<Exporting, Fault> {
         let permit = Arc::clone(&self.transfers.at_work).try_acquire_owned().map_err(|_| too_many())?;
-        let moment = self.moment(format!("{verb} {namespaces:?}"), &resume.snapshot_id).await?;
+        let moment = self.moment(format!("{verb} {namespaces:?} {omit_documents}"), &resume.snapshot_id).await?;
         let export = transfer::Export {
             namespaces,
             snapshot_id: moment.id.clone(),
             created_at_ms: moment.at.0,
             after_line: resume.after_line,
+            omit_documents,
         };
         let (out, told) = mpsc::channel(AHEAD);
         let snapshot_id = moment.id.clone();

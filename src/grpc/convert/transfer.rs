@@ -16,13 +16,12 @@ use crate::store::transfer::{Chunk, FORMAT, Faulty, Options, Summary};
 /// Parts of the graph that one export may name.
 const MAX_SCOPES: usize = 1_024;
 
-/// An export.
+/// An export: its parts, whether documents are left out, and where it goes on.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn export_from_pb(request: pb::ExportRequest) -> Result<(Vec<Scope>, Resume), Fault> {
-    // There are no documents yet, so that leaving them out is what is done anyway.
-    let pb::ExportRequest { scopes, after_line, snapshot_id, omit_documents: _ } = request;
+pub fn export_from_pb(request: pb::ExportRequest) -> Result<(Vec<Scope>, bool, Resume), Fault> {
+    let pb::ExportRequest { scopes, after_line, snapshot_id, omit_documents } = request;
     whole(|at, problems| {
         if after_line > 0 && snapshot_id.is_empty() {
             problems.add(&at.field("after_line"), "needs the `snapshot_id` of the export that broke off");
@@ -37,7 +36,8 @@ pub fn export_from_pb(request: pb::ExportRequest) -> Result<(Vec<Scope>, Resume)
             .enumerate()
             .map(|(index, each)| scope::from_pb(each, &list.index(index), problems))
             .collect();
-        Some((read.into_iter().collect::<Option<Vec<_>>>()?, Resume { snapshot_id, after_line }))
+        let read = read.into_iter().collect::<Option<Vec<_>>>()?;
+        Some((read, omit_documents, Resume { snapshot_id, after_line }))
     })
 }
 

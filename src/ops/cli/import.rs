@@ -18,6 +18,7 @@ use super::request::{pair, pairs};
 use super::terminal::{Style, Terminal};
 use super::words;
 use crate::grpc::pb;
+use crate::store::transfer::WITHOUT_DOCUMENTS;
 use pb::import_request::Part;
 use pb::import_response::Event;
 
@@ -126,7 +127,11 @@ fn send(mut source: Source, open: pb::ImportOpen, parts: &mpsc::Sender<pb::Impor
 }
 
 fn show(finding: &pb::Finding, terminal: &mut Terminal) -> Result<(), Failure> {
-    let text = terminal.paint_err(Style::Odd, &format!("left out: {}", finding.message));
+    let text = match finding.code.as_str() {
+        WITHOUT_DOCUMENTS => finding.message.clone(),
+        _ => format!("left out: {}", finding.message),
+    };
+    let text = terminal.paint_err(Style::Odd, &text);
     Ok(terminal.note(&text)?)
 }
 

@@ -40,7 +40,7 @@ impl Ledger {
         let _passing = self.gate.commit().await;
         for attempt in 0..ATTEMPTS {
             let (write, causes) = self.write(ns, changes, &drafts, &known, attempt).await?;
-            self.gate.touch(&write);
+            self.gate.touch(&write, &changes.roots);
             match self.store.commit(ns, write).await? {
                 Commit::Done => return Ok(Ok(())),
                 Commit::Refused { guard, .. } => match causes.into_iter().nth(guard) {

@@ -36,6 +36,7 @@ use self::gate::{Alone, Gate, Watch};
 use self::kept::Kept;
 
 pub use self::changes::{Changes, Lost};
+pub use self::gate::Hold;
 pub use self::workspace::{Edited, Pair};
 pub use super::record::Remembered;
 
@@ -73,6 +74,11 @@ impl Ledger {
     /// Nobody commits until the result is dropped.
     pub(in crate::store) async fn alone(&self) -> Alone<'_> {
         self.gate.alone().await
+    }
+
+    /// Holds content that is stored before anything names it.
+    pub fn hold(&self) -> Hold {
+        Hold::new(&self.gate)
     }
 
     /// The store below.

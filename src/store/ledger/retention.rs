@@ -8,8 +8,9 @@ use super::{Changes, Ledger};
 use crate::domain::content::Hasher;
 use crate::domain::exchange::{Erased, Exchange};
 use crate::domain::graph::Place;
-use crate::domain::id::{CoordinationId, ExchangeId, Hash, Moment, PreparedId, RunId};
+use crate::domain::id::{CoordinationId, ExchangeId, Hash, Moment, PreparedId, RunId, ThreadId};
 use crate::domain::retention::{Expiry, Pin, Receipt, Target};
+use crate::domain::workspace::{Live, Move};
 use crate::store::layout::{self, Entry, Kind};
 use crate::store::record::exchange::draft;
 use crate::store::record::{JournalPage, PreparedRecord, ToolHashes, decode, hash_of};
@@ -44,6 +45,11 @@ impl Changes {
         let hash = hash_of(target);
         self.deletes.push(Entry::Due(hash).key());
         self.deletes.extend(before.map(|at| Entry::Expiry(at, hash).key()));
+    }
+
+    /// Removes records of a thread that is removed in the same write.
+    pub fn delete_records(&mut self, records: impl IntoIterator<Item = Entry>) {
+        self.deletes.extend(records.into_iter().map(|entry| entry.key()));
     }
 
     /// Removes a run.
@@ -150,7 +156,8 @@ impl Ledger {
         Write { guards: vec![Guard::Is(entry.key(), raw)], puts: vec![(entry.key(), value)], deletes: vec![by_content] }
     }
 
-    /// Adds the content that the exchange at a place names, and gives its own bytes as stored; none when it was erased already.
+    /// Adds the content that the exchange at a place names, its documents included, and gives its own bytes as stored; none when it was erased
+    /// already.
     ///
     /// # Errors
     /// When the store fails or the record is damaged.
@@ -171,6 +178,9 @@ impl Ledger {
         for set in names.sets {
             self.tools_of(ns, set, content).await?;
         }
+        for root in names.roots {
+            self.add_version(ns, Some(root), content).await?;
+        }
         Ok(Some(raw.len() as u64))
     }
 
@@ -180,6 +190,43 @@ impl Ledger {
             content.insert(Entry::ToolSet(set));
         }
         Ok(())
+    }
+
+    /// Adds the documents of a thread: those that writes change, and those that its moves tell of. Gives the records that tell of them, each with
+    /// its bytes as stored.
+    ///
+    /// # Errors
+    /// When the store fails or a record is damaged.
+    pub async fn documents_of(
+        &self,
+        ns: &Namespace,
+        thread: &ThreadId,
+        content: &mut HashSet<Entry>,
+    ) -> Result<Vec<(Entry, usize)>, Error> {
+        let mut records = Vec::new();
+        let live = Entry::Workspace(thread.clone());
+        if let Some(raw) = self.raw(ns, &live).await? {
+            self.add_version(ns, decode::<Live>(&live, &raw)?.root, content).await?;
+            records.push((live, raw.len()));
+        }
+        let mut before = u64::MAX;
+        loop {
+            let entries = self.store.scan(ns, layout::moves_before(thread, before, BATCH)).await?;
+            let is_last = entries.len() < BATCH;
+            for (key, raw) in entries {
+                let Some(entry) = Entry::of_key(&key) else { continue };
+                if let Entry::Move(_, number) = entry {
+                    before = number;
+                }
+                let moved: Move = decode(&entry, &raw)?;
+                self.add_version(ns, moved.workspace.before, content).await?;
+                self.add_version(ns, moved.workspace.after, content).await?;
+                records.push((entry, raw.len()));
+            }
+            if is_last {
+                return Ok(records);
+            }
+        }
     }
 
     /// Prepared executions that go on from one of these exchanges.

@@ -4,7 +4,7 @@
 //! A change loads the nodes that it falls into, one a level, and makes as many new ones. Each level is the same problem, things with names
 //! in order of which some go and some come, so what a level changes is what the one above it is told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -66,14 +66,29 @@ impl Changes {
         self.guards.push((Guard::Present(Entry::Part(piece).key()), Lost::WorkspaceChanged(thread.clone())));
     }
 
+    /// Nothing is applied unless a version that was read is still there, and with it all that is below its topmost node: whoever removes
+    /// versions begins at the top.
+    pub fn hold_version(&mut self, root: Root) {
+        let hold = |hash| (Guard::Present(Entry::Node(hash).key()), Lost::VersionGone(hash));
+        self.guards.extend(root.map(hold));
+    }
+
     /// Stores the nodes of a version.
     pub fn keep_nodes(&mut self, nodes: BTreeMap<Hash, Node>) {
         self.nodes.extend(nodes);
     }
 
+    /// Gives a thread that is imported its documents as they were, with a version that is stored by now or with it.
+    pub(in crate::store) fn keep_workspace(&mut self, thread: &ThreadId, live: &Live) {
+        self.roots.extend(live.root);
+        self.put(&Entry::Workspace(thread.clone()), live);
+    }
+
     /// Gives a new thread its documents.
     pub fn begin_workspace(&mut self, thread: &ThreadId, live: &Live) {
         if live.root.is_some() {
+            self.hold_version(live.root);
+            self.roots.extend(live.root);
             self.put(&Entry::Workspace(thread.clone()), live);
         }
     }
@@ -83,6 +98,7 @@ impl Changes {
         let guard = Guard::Present(Entry::Thread(thread.clone()).key());
         self.guards.push((guard, Lost::ThreadChanged(thread.clone())));
         self.hold_workspace(thread, seen);
+        self.roots.extend(live.root);
         self.put(&Entry::Workspace(thread.clone()), live);
     }
 
@@ -98,6 +114,7 @@ impl Changes {
 
     /// Keeps a move of a head, under the number of the head after it.
     pub fn add_move(&mut self, thread: &ThreadId, number: u64, moved: &Move) {
+        self.roots.extend([moved.workspace.before, moved.workspace.after].into_iter().flatten());
         self.put(&Entry::Move(thread.clone(), number), moved);
     }
 
@@ -135,6 +152,22 @@ impl Ledger {
             Ok((number, decode(&entry, raw)?))
         };
         entries.iter().map(read).collect()
+    }
+
+    /// The numbers of such moves alone, the last first, before a number: also of those that cannot be read.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(in crate::store) async fn numbers_of_moves(
+        &self,
+        ns: &Namespace,
+        thread: &ThreadId,
+        before: u64,
+        limit: usize,
+    ) -> Result<Vec<u64>, Error> {
+        let entries = self.store.scan(ns, layout::moves_before(thread, before, limit)).await?;
+        let number = |entry| if let Entry::Move(_, number) = entry { Some(number) } else { None };
+        Ok(entries.iter().filter_map(|(key, _)| Entry::of_key(key)).filter_map(number).collect())
     }
 
     /// How many documents a version has and the bytes of their contents; absent where there is no such version.
@@ -205,6 +238,37 @@ impl Ledger {
     /// When the store fails, or the piece is missing or damaged.
     pub async fn piece(&self, ns: &Namespace, hash: Hash) -> Result<Bytes, Error> {
         self.part(ns, hash).await?.ok_or_else(|| corrupt(&Entry::Part(hash), "it is missing"))
+    }
+
+    /// Adds what a version is made of: its nodes, and the content of its documents. What was found already is not looked into again.
+    ///
+    /// # Errors
+    /// When the store fails, or a node or a list of pieces is missing or damaged.
+    pub async fn add_version(&self, ns: &Namespace, root: Root, found: &mut HashSet<Entry>) -> Result<(), Error> {
+        let mut ahead: Vec<Hash> = root.into_iter().collect();
+        while let Some(hash) = ahead.pop() {
+            if !found.insert(Entry::Node(hash)) {
+                continue;
+            }
+            match self.node(ns, hash).await? {
+                Node::Leaf(documents) => {
+                    for document in &documents {
+                        found.extend(self.content_of(ns, document).await?.into_iter().map(Entry::Part));
+                    }
+                }
+                Node::Inner { children, .. } => ahead.extend(children.iter().map(|child| child.hash)),
+            }
+        }
+        Ok(())
+    }
+
+    /// All that is kept of a document's content: its pieces, and the list of them where there is one, which comes last.
+    pub(in crate::store) async fn content_of(&self, ns: &Namespace, document: &Document) -> Result<Vec<Hash>, Error> {
+        let mut content = self.pieces(ns, document).await?;
+        if let Content::List(list) = &document.content {
+            content.push(*list);
+        }
+        Ok(content)
     }
 
     /// Documents in which two versions differ, by name, from a name on: at most `limit`. What they share is not read.

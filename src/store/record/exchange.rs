@@ -46,6 +46,7 @@ pub(crate) struct Naming {
     pub(crate) offered: Option<Hash>,
     pub(crate) standing: Option<Hash>,
     pub(crate) lineage: Lineage,
+    pub(crate) workspace: Around,
     pub(crate) is_erased: bool,
 }
 
@@ -111,6 +112,7 @@ impl Lean {
             offered: set(&self.twin.offered, "offered")?,
             standing: set(&self.twin.standing, "standing")?,
             lineage: lineage(self.twin.lineage.as_deref())?,
+            workspace: around(self.twin.workspace_before.as_deref(), self.twin.workspace_after.as_deref())?,
             is_erased: self.twin.erased.is_some(),
         })
     }
@@ -125,6 +127,12 @@ impl Lean {
         media::bring_in(messages(&mut self.twin), parts)?;
         self.twin.value()
     }
+}
+
+/// The payload of an exchange's record without the documents that it names.
+pub(crate) fn without_documents(payload: Bytes) -> Result<Bytes, Malformed> {
+    let twin: twin::Exchange = twin_of(payload)?;
+    Ok(bytes_of(&twin::Exchange { workspace_before: None, workspace_after: None, ..twin }))
 }
 
 /// Every message of an exchange.

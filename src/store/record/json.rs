@@ -23,6 +23,9 @@ pub(crate) enum Form {
     JournalPage,
     Request,
     Prepared,
+    WorkspaceNode,
+    Workspace,
+    Move,
     Pin,
     Expiry,
     Receipt,
@@ -43,6 +46,9 @@ macro_rules! with_twin {
             Form::JournalPage => $call::<twin::JournalPage>($bytes),
             Form::Request => $call::<twin::Request>($bytes),
             Form::Prepared => $call::<twin::Prepared>($bytes),
+            Form::WorkspaceNode => $call::<twin::WorkspaceNode>($bytes),
+            Form::Workspace => $call::<twin::Workspace>($bytes),
+            Form::Move => $call::<twin::Move>($bytes),
             Form::Pin => $call::<twin::Pin>($bytes),
             Form::Expiry => $call::<twin::Expiry>($bytes),
             Form::Receipt => $call::<twin::Receipt>($bytes),
@@ -121,7 +127,9 @@ mod tests {
 
     #[test]
     fn every_form_is_described() {
-        for form in [Form::Exchange, Form::JournalPage, Form::Prepared, Form::Seen, Form::ToolSet, Form::Request] {
+        let forms = [Form::Exchange, Form::JournalPage, Form::Prepared, Form::Seen, Form::ToolSet, Form::Request];
+        let documents = [Form::WorkspaceNode, Form::Workspace, Form::Move, Form::Pin, Form::Expiry, Form::Receipt];
+        for form in forms.into_iter().chain(documents) {
             assert_eq!(to_payload(form, "{}"), Ok(Bytes::new()), "{form:?}");
         }
         assert_eq!(to_payload(Form::Run, r#"{"id":"r","secret":1}"#), Err(Unreadable::Form));

@@ -167,6 +167,17 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// The exchanges that moves of a thread's head name: where it was put, and where it came from.
+    async fn moves(&mut self, id: &ThreadId) -> Result<(), Error> {
+        let mut before = u64::MAX;
+        loop {
+            let moves = self.ledger.moves(self.ns, id, before, BATCH).await?;
+            let Some((number, _)) = moves.last() else { return Ok(()) };
+            before = *number;
+            self.later.extend(moves.into_iter().flat_map(|(_, moved)| moved.from.into_iter().chain([moved.to])));
+        }
+    }
+
     /// Adds the threads whose heads are among the exchanges, with what these need; says whether there may be more to add.
     async fn heads(&mut self) -> Result<bool, Error> {
         for id in std::mem::take(&mut self.threads) {
@@ -183,6 +194,7 @@ impl Work<'_> {
             }
             self.choice.threads.insert(id);
             self.later.extend(thread.parent.map(|parent| parent.exchange));
+            self.moves(&thread.id).await?;
             if let Some(active) = &head.active_run {
                 self.run(active).await?;
             }

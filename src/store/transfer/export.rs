@@ -14,9 +14,11 @@ use crate::domain::graph::Place;
 use crate::domain::id::{ExchangeId, Hash, RunId, ThreadId};
 use crate::domain::message::Message;
 use crate::domain::run::Run;
+use crate::domain::workspace::{Live, Move, Node, Root};
 use crate::store::layout::{self, Entry, Kind};
+use crate::store::record::exchange::without_documents;
 use crate::store::record::{
-    JournalPage, LeanBody, PlanRecord, PreparedRecord, Standing, ThreadRecord, corrupt, decode, open,
+    JournalPage, LeanBody, PlanRecord, PreparedRecord, Standing, Stored, ThreadRecord, corrupt, decode, open,
 };
 use crate::store::verify::Named;
 use crate::store::{Error, Ledger, Namespace, Range};
@@ -35,6 +37,8 @@ pub struct Export {
     pub created_at_ms: u64,
     /// Lines up to this number are not sent again.
     pub after_line: u64,
+    /// Documents are left out, and nothing tells that there were any.
+    pub omit_documents: bool,
 }
 
 /// Why an export ended early.
@@ -60,10 +64,18 @@ pub async fn export(ledger: &Ledger, what: &Export, out: &mpsc::Sender<Chunk>) -
     let mut lines = Lines::new(out, what.after_line);
     let namespaces = what.namespaces.iter().map(|(namespace, _)| namespace.to_string()).collect();
     let (snapshot_id, created_at_ms) = (what.snapshot_id.clone(), what.created_at_ms);
-    lines.put(&Header { snapshot_id, created_at_ms, namespaces }.line()?).await?;
+    let is_without_documents = what.omit_documents;
+    lines.put(&Header { snapshot_id, created_at_ms, namespaces, is_without_documents }.line()?).await?;
     for (ns, wanted) in &what.namespaces {
         lines.put(&line::namespace(ns)?).await?;
-        let mut walk = Walk { ledger, ns, lines: &mut lines, sent: HashSet::new(), ahead: HashSet::new() };
+        let mut walk = Walk {
+            ledger,
+            ns,
+            lines: &mut lines,
+            with_documents: !what.omit_documents,
+            sent: HashSet::new(),
+            ahead: HashSet::new(),
+        };
         match wanted {
             None => walk.whole().await?,
             Some(wanted) => walk.chosen(choose(ledger, ns, wanted).await?).await?,
@@ -136,7 +148,8 @@ struct Walk<'a, 'b> {
     ledger: &'a Ledger,
     ns: &'a Namespace,
     lines: &'a mut Lines<'b>,
-    /// What is written once: parts, sets, tools and what paths have seen of them.
+    with_documents: bool,
+    /// What is written once: parts, nodes of versions of documents, sets, tools and what paths have seen of them.
     sent: HashSet<Entry>,
     /// Exchanges that were written before their turn, which is in the order of their ids.
     ahead: HashSet<ExchangeId>,
@@ -292,12 +305,75 @@ impl Walk<'_, '_> {
         {
             self.plain(&Entry::Seen(hash), String::new()).await?;
         }
-        let record = Record { kind: Kind::Exchange, key: String::new(), payload: names.payload, head: None };
-        self.lines.record(&record).await
+        for root in &names.roots {
+            self.version(Some(*root)).await?;
+        }
+        let payload = match (self.with_documents, names.roots.is_empty()) {
+            (false, false) => without_documents(names.payload)
+                .map_err(|malformed| Error::Corrupt(format!("exchange {} cannot be read: {malformed}", names.id)))?,
+            _ => names.payload,
+        };
+        self.lines.record(&Record::plain(Kind::Exchange, String::new(), payload)).await
     }
 
     async fn run(&mut self, id: &RunId) -> Result<(), Stopped> {
-        self.plain(&Entry::Run(id.clone()), String::new()).await
+        let entry = Entry::Run(id.clone());
+        let raw = self.ledger.raw(self.ns, &entry).await?.ok_or_else(|| corrupt(&entry, "it is missing"))?;
+        let run: Run = decode(&entry, &raw)?;
+        self.version(run.workspace).await?;
+        let payload = match run.workspace {
+            Some(_) if !self.with_documents => Run { workspace: None, ..run }.payload(),
+            _ => open(&entry, &raw)?,
+        };
+        self.lines.record(&Record::plain(Kind::Run, String::new(), payload)).await
+    }
+
+    /// A version of documents with all that is below it, each node after those that it names.
+    async fn version(&mut self, root: Root) -> Result<(), Stopped> {
+        if !self.with_documents {
+            return Ok(());
+        }
+        let mut ahead: Vec<(Hash, bool)> = root.map(|root| (root, false)).into_iter().collect();
+        while let Some((hash, is_next)) = ahead.pop() {
+            let entry = Entry::Node(hash);
+            if is_next {
+                self.plain(&entry, hash.to_string()).await?;
+                continue;
+            }
+            if !self.sent.insert(entry) {
+                continue;
+            }
+            ahead.push((hash, true));
+            match self.ledger.node(self.ns, hash).await? {
+                Node::Leaf(documents) => {
+                    for document in &documents {
+                        for part in self.ledger.content_of(self.ns, document).await? {
+                            self.part(part).await?;
+                        }
+                    }
+                }
+                Node::Inner { children, .. } => ahead.extend(children.iter().rev().map(|child| (child.hash, false))),
+            }
+        }
+        Ok(())
+    }
+
+    /// The moves of a thread's head that no exchange tells of, the last one first. They come before their thread, and are stored with it.
+    async fn moves(&mut self, id: &ThreadId) -> Result<(), Stopped> {
+        let mut before = u64::MAX;
+        loop {
+            let moves = self.ledger.moves(self.ns, id, before, PAGE).await?;
+            let Some((last, _)) = moves.last() else { return Ok(()) };
+            before = *last;
+            for (_, moved) in &moves {
+                self.version(moved.workspace.before).await?;
+                self.version(moved.workspace.after).await?;
+            }
+            for (number, moved) in moves {
+                let moved = if self.with_documents { moved } else { Move { workspace: Default::default(), ..moved } };
+                self.lines.record(&Record::plain(Kind::Move, line::key_of_move(id, number), moved.payload())).await?;
+            }
+        }
     }
 
     /// A run that did not come with its exchanges, because it has none.
@@ -324,7 +400,19 @@ impl Walk<'_, '_> {
         let head = Entry::Head(id.clone());
         let kept = self.ledger.raw(self.ns, &head).await?.ok_or_else(|| corrupt(&head, "it is missing"))?;
         let (payload, head) = (open(&entry, &raw)?, Some(open(&head, &kept)?));
-        self.lines.record(&Record { kind: Kind::Thread, key: String::new(), payload, head }).await
+        let live = Entry::Workspace(id.clone());
+        let workspace = match self.ledger.raw(self.ns, &live).await? {
+            Some(raw) if self.with_documents => {
+                self.version(decode::<Live>(&live, &raw)?.root).await?;
+                Some(open(&live, &raw)?)
+            }
+            _ => None,
+        };
+        if let Some(live) = &workspace {
+            self.lines.count(Kind::Workspace, live.len());
+        }
+        self.moves(id).await?;
+        self.lines.record(&Record { kind: Kind::Thread, key: String::new(), payload, head, workspace }).await
     }
 
     /// What coordinations and their journals name and keep as content.
@@ -394,6 +482,6 @@ impl Walk<'_, '_> {
     /// A record that is written as it is.
     async fn plain(&mut self, entry: &Entry, key: String) -> Result<(), Stopped> {
         let raw = self.ledger.raw(self.ns, entry).await?.ok_or_else(|| corrupt(entry, "it is missing"))?;
-        self.lines.record(&Record { kind: entry.kind(), key, payload: open(entry, &raw)?, head: None }).await
+        self.lines.record(&Record::plain(entry.kind(), key, open(entry, &raw)?)).await
     }
 }

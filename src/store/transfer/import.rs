@@ -17,6 +17,7 @@ use super::line::{self, Header, Line, Piece, Record, Wrong};
 use crate::domain::content::Hasher;
 use crate::domain::id::Hash;
 use crate::store::layout::Kind;
+use crate::store::record::{Stored, ThreadRecord};
 use crate::store::tally::Amount;
 use crate::store::{Error, Ledger, Namespace};
 
@@ -209,6 +210,7 @@ impl Importer {
                     return Err(self.refused(wrong, None, DAMAGED, true));
                 }
                 self.close_group()?;
+                self.close_moves()?;
                 self.is_over = true;
                 Ok(())
             }
@@ -282,12 +284,25 @@ impl Importer {
             let wrong = Wrong::new("out_of_order", "is a first line, and there was one");
             return Err(self.refused(wrong, None, "import each export by itself", true));
         }
+        if header.is_without_documents {
+            // It is no fault, so nothing is left out for it; only told.
+            self.faulty.push(Faulty {
+                line: self.read.lines,
+                code: WITHOUT_DOCUMENTS,
+                kind: Some(Kind::Node),
+                message: "says that the documents of workspaces were left out: what is stored comes without them"
+                    .to_owned(),
+                remedy: "export again with documents if they are wanted",
+                is_last: false,
+            });
+        }
         self.header = Some(header);
         Ok(())
     }
 
     async fn enter(&mut self, ns: Namespace) -> Result<(), Refused> {
         self.close_group()?;
+        self.close_moves()?;
         self.flush().await?;
         if self.only.as_ref().is_some_and(|only| *only != ns) {
             let message = format!("begins the records of namespace `{ns}`, to which this caller may not write");
@@ -344,12 +359,16 @@ impl Importer {
 
     async fn record(&mut self, record: Record) -> Result<(), Refused> {
         let (kind, size, line) = (record.kind, record.payload.len(), self.read.lines);
+        let live = record.workspace.as_ref().map(Bytes::len);
         if self.pieces.take().is_some() {
             let wrong = Wrong::new("out_of_order", "comes between the pieces of a content");
             return Err(self.refused(wrong, Some(kind), DAMAGED, false));
         }
         if !self.belongs(&record) {
             self.close_group()?;
+        }
+        if !self.goes_with_moves(&record) {
+            self.close_moves()?;
         }
         let fate = loop {
             let Some(space) = &mut self.space else { return Err(self.homeless()) };
@@ -366,13 +385,42 @@ impl Importer {
             Err(check::Problem::Store(error)) => return Err(error.into()),
         };
         self.count(kind, size, fate);
+        if let Some(size) = live {
+            self.count(Kind::Workspace, size, fate);
+        }
         Ok(())
     }
 
     /// Whether a record may stand where exchanges wait for their run.
     fn belongs(&self, record: &Record) -> bool {
-        let once = [Kind::Exchange, Kind::Run, Kind::Tool, Kind::ToolSet, Kind::Seen];
+        let once = [Kind::Exchange, Kind::Run, Kind::Tool, Kind::ToolSet, Kind::Seen, Kind::Node];
         once.contains(&record.kind)
+    }
+
+    /// Whether a record may stand where moves wait for their thread.
+    fn goes_with_moves(&self, record: &Record) -> bool {
+        let Some(waiting) = self.space.as_ref().and_then(|space| space.batch.moves.as_ref()) else { return true };
+        match record.kind {
+            Kind::Node => true,
+            Kind::Thread => {
+                let read = ThreadRecord::from_payload(record.payload.clone());
+                read.is_ok_and(|record| record.thread().id == waiting.thread)
+            }
+            Kind::Move => line::move_of_key(&record.key).is_some_and(|(thread, _)| thread == waiting.thread),
+            _ => false,
+        }
+    }
+
+    /// No move may be left without its thread.
+    fn close_moves(&mut self) -> Result<(), Refused> {
+        let Some(waiting) = self.space.as_mut().and_then(|space| space.batch.moves.take()) else { return Ok(()) };
+        let message = format!("has a move of thread `{}`, whose own line does not follow", waiting.thread);
+        let counts = self.stored.entry(Kind::Move).or_default();
+        counts.count = counts.count.saturating_sub(waiting.moves.len() as u64);
+        match self.refused_at(waiting.line, Wrong::new("missing_thread", message), Some(Kind::Move), DAMAGED, false) {
+            Refused::Line(faulty) => self.leave_out(faulty, waiting.moves.len() as u64),
+            refused => Err(refused),
+        }
     }
 
     /// No exchange may be left without its run.
@@ -425,6 +473,8 @@ fn move_one(from: &mut BTreeMap<Kind, Amount>, to: &mut BTreeMap<Kind, Amount>, 
     to.entry(kind).or_default().add(bytes);
 }
 
+/// The code of what is told of an export that left documents out.
+pub const WITHOUT_DOCUMENTS: &str = "documents_omitted";
 /// What to do with a file that is something else.
 const NOT_AN_EXPORT: &str = "name a file that `antiphon export` or `antiphon backup` wrote; transcripts have a format of their own, `--format openai`";
 /// What to do with a line that is not as it was written.

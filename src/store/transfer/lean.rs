@@ -23,6 +23,8 @@ pub(in crate::store) struct Names {
     pub(in crate::store) sets: Vec<Hash>,
     /// What its path has seen of tools.
     pub(in crate::store) seen: Option<Hash>,
+    /// The documents before its run and when it was complete, by their topmost nodes.
+    pub(in crate::store) roots: Vec<Hash>,
     /// Its large parts.
     pub(in crate::store) parts: Vec<Hash>,
     /// It was erased.
@@ -48,6 +50,8 @@ pub(in crate::store) fn names_in(entry: &Entry, raw: &Bytes) -> Result<Names, Er
     };
     let mut sets: Vec<Hash> = naming.offered.into_iter().chain(naming.standing).collect();
     sets.dedup();
+    let mut roots: Vec<Hash> = [naming.workspace.before, naming.workspace.after].into_iter().flatten().collect();
+    roots.dedup();
     Ok(Names {
         payload,
         id: naming.id,
@@ -57,6 +61,7 @@ pub(in crate::store) fn names_in(entry: &Entry, raw: &Bytes) -> Result<Names, Er
         thread_id: naming.thread_id,
         sets,
         seen,
+        roots,
         parts,
         is_erased: naming.is_erased,
     })

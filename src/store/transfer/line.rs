@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::FORMAT;
-use crate::domain::id::Hash;
+use crate::domain::id::{Hash, ThreadId};
 use crate::store::layout::Kind;
 use crate::store::record::json::{self, Form};
 use crate::store::{Error, Namespace};
@@ -20,11 +20,13 @@ const HEADER: &str = "antiphon_export";
 const NAMESPACE: &str = "namespace";
 /// The kind of the last line.
 const END: &str = "end";
+/// What a header says is left out, when that are documents.
+const DOCUMENTS: &str = "documents";
 /// The kind of a piece of content.
 const PART: &str = "part";
 
 /// The kinds of records that lines have, with their messages.
-const FORMS: [(Kind, Form); 13] = [
+const FORMS: [(Kind, Form); 15] = [
     (Kind::Exchange, Form::Exchange),
     (Kind::Run, Form::Run),
     (Kind::Thread, Form::Thread),
@@ -35,6 +37,8 @@ const FORMS: [(Kind, Form); 13] = [
     (Kind::Journal, Form::JournalPage),
     (Kind::Request, Form::Request),
     (Kind::Prepared, Form::Prepared),
+    (Kind::Node, Form::WorkspaceNode),
+    (Kind::Move, Form::Move),
     (Kind::Pin, Form::Pin),
     (Kind::Expiry, Form::Expiry),
     (Kind::Receipt, Form::Receipt),
@@ -56,6 +60,8 @@ pub(super) struct Header {
     pub(super) snapshot_id: String,
     pub(super) created_at_ms: u64,
     pub(super) namespaces: Vec<String>,
+    /// It was to leave out documents.
+    pub(super) is_without_documents: bool,
 }
 
 /// A piece of large content.
@@ -76,6 +82,8 @@ pub(super) struct Record {
     pub(super) payload: Bytes,
     /// The head, of a thread.
     pub(super) head: Option<Bytes>,
+    /// The documents that writes change, of a thread that has some.
+    pub(super) workspace: Option<Bytes>,
 }
 
 /// The last line.
@@ -102,6 +110,8 @@ struct Fields<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     namespaces: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    omitted: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     offset: Option<u64>,
@@ -111,6 +121,8 @@ struct Fields<'a> {
     record: Option<&'a RawValue>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     head: Option<&'a RawValue>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    workspace: Option<&'a RawValue>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lines: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -159,6 +171,7 @@ impl Header {
             snapshot_id: Some(&self.snapshot_id),
             created_at_ms: Some(self.created_at_ms),
             namespaces: Some(self.namespaces.clone()),
+            omitted: self.is_without_documents.then(|| vec![DOCUMENTS.to_owned()]),
             ..Fields::default()
         })
     }
@@ -194,7 +207,23 @@ impl Piece {
     }
 }
 
+/// What a line of a move of a thread's head has as its `key`: ids have no spaces.
+pub(super) fn key_of_move(thread: &ThreadId, number: u64) -> String {
+    format!("{thread} {number}")
+}
+
+/// The thread and the number that such a key names.
+pub(super) fn move_of_key(key: &str) -> Option<(ThreadId, u64)> {
+    let (thread, number) = key.split_once(' ')?;
+    Some((thread.parse().ok()?, number.parse().ok()?))
+}
+
 impl Record {
+    /// One that is nothing but its record.
+    pub(super) fn plain(kind: Kind, key: String, payload: Bytes) -> Self {
+        Self { kind, key, payload, head: None, workspace: None }
+    }
+
     pub(super) fn line(&self) -> Result<String, Error> {
         let raw = |form, payload: &Bytes| {
             let json = json::of_payload(form, payload).map_err(|error| Error::Corrupt(error.to_string()))?;
@@ -202,19 +231,23 @@ impl Record {
         };
         let record = raw(form(self.kind).ok_or_else(unfit)?, &self.payload)?;
         let head = self.head.as_ref().map(|head| raw(Form::Head, head)).transpose()?;
+        let workspace = self.workspace.as_ref().map(|live| raw(Form::Workspace, live)).transpose()?;
         let digest = self.digest();
         text(&Fields {
             kind: &word(self.kind),
             key: (!self.key.is_empty()).then_some(&self.key),
             record: Some(&record),
             head: head.as_deref(),
+            workspace: workspace.as_deref(),
             blake3: Some(&digest),
             ..Fields::default()
         })
     }
 
     fn digest(&self) -> String {
-        digest(&word(self.kind), &self.key, &[&self.payload, self.head.as_deref().unwrap_or_default()])
+        let head = self.head.as_deref().unwrap_or_default();
+        let contents = [&self.payload[..], head].into_iter().chain(self.workspace.as_deref());
+        digest(&word(self.kind), &self.key, &contents.collect::<Vec<_>>())
     }
 }
 
@@ -260,6 +293,7 @@ fn header(fields: Fields<'_>) -> Result<Header, Wrong> {
             snapshot_id: fields.snapshot_id.unwrap_or_default().to_owned(),
             created_at_ms: fields.created_at_ms.unwrap_or_default(),
             namespaces,
+            is_without_documents: fields.omitted.is_some_and(|omitted| omitted.iter().any(|what| what == DOCUMENTS)),
         }),
         (Some(format), _) if format > FORMAT => {
             let message = format!("has format {format}, and this server reads up to {FORMAT}");
@@ -293,7 +327,11 @@ fn record(kind: &str, fields: &Fields<'_>) -> Result<Record, Wrong> {
         (Kind::Thread, None) => return Err(Wrong::new("malformed_line", "has no `head`")),
         _ => None,
     };
-    let record = Record { kind, key: fields.key.unwrap_or_default().to_owned(), payload, head };
+    let workspace = match (kind, fields.workspace) {
+        (Kind::Thread, Some(live)) => Some(json::to_payload(Form::Workspace, live.get()).map_err(malformed)?),
+        _ => None,
+    };
+    let record = Record { kind, key: fields.key.unwrap_or_default().to_owned(), payload, head, workspace };
     matching(fields.blake3, &record.digest())?;
     Ok(record)
 }
@@ -314,7 +352,7 @@ mod tests {
 
     fn tool() -> Record {
         let payload = json::to_payload(Form::Tool, r#"{"name":"w","inputSchemaJson":"{}"}"#).unwrap();
-        Record { kind: Kind::Tool, key: String::new(), payload, head: None }
+        Record { kind: Kind::Tool, key: String::new(), payload, head: None, workspace: None }
     }
 
     #[test]
@@ -325,10 +363,38 @@ mod tests {
         let piece = Piece { hash: Hash([7; 32]), size: 9, offset: 3, data };
         let text = piece.line().unwrap();
         assert_eq!(read(&text), Ok(Line::Piece(piece)));
-        let header = Header { snapshot_id: "s".to_owned(), created_at_ms: 5, namespaces: vec!["a".to_owned()] };
-        assert_eq!(read(&header.line().unwrap()), Ok(Line::Header(header)));
+        for is_without_documents in [false, true] {
+            let namespaces = vec!["a".to_owned()];
+            let header = Header { snapshot_id: "s".to_owned(), created_at_ms: 5, namespaces, is_without_documents };
+            assert_eq!(read(&header.line().unwrap()), Ok(Line::Header(header)));
+        }
+        let payload = json::to_payload(Form::Thread, r#"{"id":"t"}"#).unwrap();
+        let (head, live) = (Some(Bytes::new()), json::to_payload(Form::Workspace, r#"{"sequence":"3"}"#).unwrap());
+        for workspace in [None, Some(live)] {
+            let thread = Record {
+                kind: Kind::Thread,
+                key: String::new(),
+                payload: payload.clone(),
+                head: head.clone(),
+                workspace,
+            };
+            assert_eq!(read(&thread.line().unwrap()), Ok(Line::Record(thread)));
+        }
         let text = end(3, BTreeMap::from([("run".to_owned(), 1)]), "ab").unwrap();
         assert_eq!(read(&text), Ok(Line::End(End { lines: 3, blake3: "ab".to_owned() })));
+    }
+
+    /// What a thread's live documents are is part of its line, and of its hash.
+    #[test]
+    fn documents_of_a_thread_cannot_be_changed_unseen() {
+        let payload = json::to_payload(Form::Thread, r#"{"id":"t"}"#).unwrap();
+        let live = json::to_payload(Form::Workspace, r#"{"sequence":"3"}"#).unwrap();
+        let thread =
+            Record { kind: Kind::Thread, key: String::new(), payload, head: Some(Bytes::new()), workspace: Some(live) };
+        let line = thread.line().unwrap();
+        let changed = line.replace(r#""sequence":"3""#, r#""sequence":"4""#);
+        assert_ne!(line, changed);
+        assert_eq!(read(&changed).unwrap_err().code, "checksum_mismatch");
     }
 
     #[test]

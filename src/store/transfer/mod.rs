@@ -11,13 +11,15 @@
 //!  {"kind":"tool","record":{...},"blake3":"..."}                 and tool_set, tools_seen: once, before what names them
 //!  {"kind":"exchange","record":{...},"blake3":"..."}             parents first, oldest first
 //!  {"kind":"run","record":{...},"blake3":"..."}                  right after its last exchange
-//!  {"kind":"thread","record":{...},"head":{...},"blake3":"..."}
+//!  {"kind":"workspace_node","key":"<hash>","record":{...},"blake3":"..."}   of a version of documents: once, after its content and the nodes below
+//!  {"kind":"move_of_a_head","key":"<thread> <number>","record":{...},"blake3":"..."}   before its thread, and stored with it
+//!  {"kind":"thread","record":{...},"head":{...},"workspace":{...},"blake3":"..."}
 //!  ...                                                           journal, coordination, request, prepared_execution
 //!  {"kind":"end","lines":17,"records":{"exchange":5,...},"blake3":"..."}
 //! ```
 //!
 //! A `record` is the canonical JSON of its message in `antiphon.storage.v1`, so that nothing is lost and other programs can read it. The
-//! `blake3` of a line is over kind, key and the record's bytes; that of an exchange's content is derived again as well. Keys of storage, places
+//! `blake3` of a line is over kind, key and the record's bytes; that of an exchange's content and of a node is derived again as well. Keys of storage, places
 //! and indexes are not in it: whoever imports decides where an exchange lies.
 //!
 //! **A further kind of record** is a line in [`line::FORMS`], what writes it in `export.rs`, and what checks and stores it in `import.rs`.
@@ -33,7 +35,7 @@ use std::collections::BTreeMap;
 pub use self::choice::Wanted;
 pub(in crate::store) use self::choice::{Choice, choose};
 pub use self::export::{Export, Stopped, export};
-pub use self::import::{Faulty, Importer, Options, Refused, Tallies};
+pub use self::import::{Faulty, Importer, Options, Refused, Tallies, WITHOUT_DOCUMENTS};
 pub(in crate::store) use self::lean::{names, names_in};
 
 use super::layout::Kind;

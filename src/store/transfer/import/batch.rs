@@ -9,10 +9,11 @@ use super::Fate;
 use crate::domain::drift::{Lineage, Seen};
 use crate::domain::exchange::Exchange;
 use crate::domain::graph::Place;
-use crate::domain::id::{CallId, ExchangeId, Hash, RunId};
+use crate::domain::id::{CallId, ExchangeId, Hash, RunId, ThreadId};
 use crate::domain::run::Run;
 use crate::domain::thread::{Head, Thread};
 use crate::domain::tool::{Tool, ToolSet};
+use crate::domain::workspace::{Child, Live, Move, Node};
 use crate::store::layout::{Entry, Kind};
 use crate::store::ledger::{Changes, Lost};
 use crate::store::record::envelope::Packed;
@@ -49,6 +50,22 @@ pub(super) struct Group {
     pub(super) exchanges: Vec<(Exchange, Option<Place>)>,
 }
 
+/// Moves of a thread's head that wait for the thread.
+pub(super) struct Moves {
+    pub(super) thread: ThreadId,
+    /// The line of the first.
+    pub(super) line: u64,
+    pub(super) moves: Vec<(u64, Move)>,
+}
+
+/// A thread with what is stored along with it.
+struct Arrived {
+    thread: Thread,
+    head: Head,
+    live: Option<Live>,
+    moves: Vec<(u64, Move)>,
+}
+
 /// Exchanges that follow one another.
 struct Chain {
     exchanges: Vec<Exchange>,
@@ -58,18 +75,22 @@ struct Chain {
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) group: Option<Group>,
+    pub(super) moves: Option<Moves>,
     chains: Vec<Chain>,
     /// The chain that an exchange is the last of.
     tails: HashMap<ExchangeId, usize>,
     /// Exchanges that wait, and in a dry run all that would be stored.
     briefs: HashMap<ExchangeId, Brief>,
     runs: BTreeMap<RunId, Run>,
-    threads: Vec<(Thread, Head)>,
+    threads: Vec<Arrived>,
     /// Records that are stored as they are.
     plain: BTreeMap<Entry, Bytes>,
     parts: BTreeMap<Hash, Bytes>,
     sets: BTreeMap<Hash, ToolSet>,
     seen: BTreeMap<Hash, Seen>,
+    nodes: BTreeMap<Hash, Node>,
+    /// What a dry run would have stored of versions of documents: each node as the one above it names it, with its level.
+    below: HashMap<Hash, (u32, Child)>,
     pub(super) tools: HashMap<Hash, Tool>,
     /// What paths have seen of tools, until an exchange that is stored names it: it names exchanges itself.
     sights: HashMap<Hash, Seen>,
@@ -82,7 +103,8 @@ pub(super) struct Batch {
 impl Batch {
     /// The first line of what waits and is not stored by a flush.
     pub(super) fn waits_since(&self) -> Option<u64> {
-        self.group.as_ref().map(|group| group.line)
+        let group = self.group.as_ref().map(|group| group.line);
+        group.into_iter().chain(self.moves.as_ref().map(|moves| moves.line)).min()
     }
 
     /// Forgets exchanges whose run did not come.
@@ -111,7 +133,8 @@ impl Batch {
             Entry::ToolSet(hash) => self.sets.contains_key(hash),
             Entry::Seen(hash) => self.seen.contains_key(hash) || self.sights.contains_key(hash),
             Entry::Run(id) => self.runs.contains_key(id),
-            Entry::Thread(id) => self.threads.iter().any(|(thread, _)| thread.id == *id),
+            Entry::Node(hash) => self.nodes.contains_key(hash) || self.below.contains_key(hash),
+            Entry::Thread(id) => self.threads.iter().any(|arrived| arrived.thread.id == *id),
             Entry::Id(id) => self.briefs.contains_key(id),
             entry => self.plain.contains_key(entry),
         }
@@ -167,9 +190,35 @@ impl Batch {
         self.plain.insert(entry, value);
     }
 
-    pub(super) fn thread(&mut self, thread: Thread, head: Head) {
+    /// A thread with its head, its documents, and the moves that waited for it.
+    pub(super) fn thread(&mut self, thread: Thread, head: Head, live: Option<Live>) {
+        let moves = self.moves.take().map(|waiting| waiting.moves).unwrap_or_default();
+        self.records += 1 + moves.len();
+        self.threads.push(Arrived { thread, head, live, moves });
+    }
+
+    /// A move that waits for its thread.
+    pub(super) fn moved(&mut self, thread: ThreadId, line: u64, number: u64, moved: Move) {
+        let waiting = self.moves.get_or_insert_with(|| Moves { thread, line, moves: Vec::new() });
+        waiting.moves.push((number, moved));
+    }
+
+    pub(super) fn node(&mut self, hash: Hash, node: Node) {
+        let bytes = match &node {
+            Node::Leaf(documents) => {
+                documents.iter().map(|document| document.name.len() + document.metadata_json.len() + 256).sum()
+            }
+            Node::Inner { children, .. } => children.iter().map(|child| child.last.len() + 64).sum::<usize>(),
+        };
+        self.bytes += bytes;
         self.records += 1;
-        self.threads.push((thread, head));
+        self.nodes.insert(hash, node);
+    }
+
+    /// A node that waits, or would be stored by a dry run, as the one above it names it; with its level.
+    pub(super) fn below(&self, hash: &Hash) -> Option<(u32, Child)> {
+        let waiting = self.nodes.get(hash).map(|node| (node.level(), named(*hash, node)));
+        waiting.or_else(|| self.below.get(hash).cloned())
     }
 
     /// An exchange that waits for its run, after one at a place that is known when it is stored.
@@ -246,6 +295,7 @@ impl Batch {
         self.parts.clear();
         self.sets.clear();
         self.seen.clear();
+        self.nodes.clear();
         while !self.plain.is_empty() {
             let entries: Vec<(Entry, Bytes)> = self.plain.clone().into_iter().collect();
             let guards = entries.iter().map(|(entry, _)| Guard::Absent(entry.key())).collect();
@@ -278,7 +328,9 @@ impl Batch {
     /// Remembers what would be stored, and not its content, but for large parts: the exchanges that name them are checked with them.
     pub(super) fn pretend(&mut self) {
         self.pretended.extend(std::mem::take(&mut self.runs).into_keys().map(Entry::Run));
-        self.pretended.extend(self.threads.drain(..).map(|(thread, _)| Entry::Thread(thread.id)));
+        self.pretended.extend(self.threads.drain(..).map(|arrived| Entry::Thread(arrived.thread.id)));
+        let nodes = std::mem::take(&mut self.nodes);
+        self.below.extend(nodes.into_iter().map(|(hash, node)| (hash, (node.level(), named(hash, &node)))));
         self.pretended.extend(std::mem::take(&mut self.plain).into_keys());
         self.pretended.extend(std::mem::take(&mut self.seen).into_keys().map(Entry::Seen));
         self.chains.clear();
@@ -291,9 +343,16 @@ impl Batch {
         for run in self.runs.values() {
             changes.create_run(run);
         }
-        for (thread, head) in &self.threads {
+        for Arrived { thread, head, live, moves } in &self.threads {
             changes.create_thread(thread, head);
+            if let Some(live) = live {
+                changes.keep_workspace(&thread.id, live);
+            }
+            for (number, moved) in moves {
+                changes.add_move(&thread.id, *number, moved);
+            }
         }
+        changes.keep_nodes(self.nodes.clone());
         for set in self.sets.values() {
             changes.tool_set(set);
         }
@@ -323,7 +382,11 @@ impl Batch {
                 raced.push((Kind::Run, 0));
             }
             Lost::ThreadExists(id) => {
-                self.threads.retain(|(thread, _)| thread.id != *id);
+                if let Some(at) = self.threads.iter().position(|arrived| arrived.thread.id == *id) {
+                    let arrived = self.threads.remove(at);
+                    raced.extend(arrived.live.map(|_| (Kind::Workspace, 0)));
+                    raced.extend(arrived.moves.iter().map(|_| (Kind::Move, 0)));
+                }
                 raced.push((Kind::Thread, 0));
             }
             Lost::ExchangeExists(id) => {
@@ -343,4 +406,14 @@ impl Batch {
         }
         Ok(())
     }
+}
+
+/// A node as the one above it names it.
+pub(super) fn named(hash: Hash, node: &Node) -> Child {
+    let last = match node {
+        Node::Leaf(documents) => documents.last().map(|document| &document.name),
+        Node::Inner { children, .. } => children.last().map(|child| &child.last),
+    };
+    let (documents, bytes) = node.sums();
+    Child { last: last.cloned().unwrap_or_default(), hash, documents, bytes }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::batch::Brief;
+use super::batch::{Brief, named as child_of};
 use super::{Fate, Options, Space};
 use crate::domain::coordination::Coordination;
 use crate::domain::drift::{Lineage, Seen};
@@ -15,14 +15,15 @@ use crate::domain::retention::{Expiry, Pin, Receipt};
 use crate::domain::run::Run;
 use crate::domain::thread::Head;
 use crate::domain::tool::{Tool, ToolSet};
+use crate::domain::workspace::{Content, Live, Move, Node};
 use crate::store::layout::{Entry, Kind};
 use crate::store::record::exchange::Lean;
 use crate::store::record::{
     JournalPage, LeanBody, Malformed, PlanRecord, PreparedRecord, Remembered, Standing, Stored, ThreadRecord,
-    ToolHashes, hash_of,
+    ToolHashes, hash_of, pieces_of_list,
 };
 use crate::store::transfer::choice::named;
-use crate::store::transfer::line::{Record, Wrong};
+use crate::store::transfer::line::{Record, Wrong, move_of_key};
 use crate::store::verify::Named;
 use crate::store::{Error, Ledger};
 
@@ -73,11 +74,13 @@ pub(super) async fn record(
     line: u64,
 ) -> Result<Fate, Problem> {
     let mut check = Check { ledger, space, options, line };
-    let Record { kind, key, payload, head } = record;
+    let Record { kind, key, payload, head, workspace } = record;
     match kind {
         Kind::Exchange => check.exchange(payload).await,
         Kind::Run => check.run(payload).await,
-        Kind::Thread => check.thread(payload, head.unwrap_or_default()).await,
+        Kind::Thread => check.thread(payload, head.unwrap_or_default(), workspace).await,
+        Kind::Node => check.node(&key, payload).await,
+        Kind::Move => check.moved(&key, payload).await,
         Kind::Tool => {
             let tool = Tool::from_payload(payload)?;
             let fate = check.fate(&Entry::Tool(tool.hash())).await?;
@@ -173,6 +176,9 @@ impl Check<'_> {
         if let Lineage::Seen(seen) = exchange.lineage {
             self.expect(&Entry::Seen(seen)).await?;
         }
+        for root in [exchange.workspace.before, exchange.workspace.after].into_iter().flatten() {
+            self.expect(&Entry::Node(root)).await?;
+        }
         for (key, value) in &self.options.labels {
             exchange.labels.entry(key.clone()).or_insert_with(|| value.clone());
         }
@@ -229,6 +235,9 @@ impl Check<'_> {
         for exchange in named(&run) {
             self.expect(&Entry::Id(exchange)).await?;
         }
+        if let Some(root) = run.workspace {
+            self.expect(&Entry::Node(root)).await?;
+        }
         for (key, value) in &self.options.labels {
             run.labels.entry(key.clone()).or_insert_with(|| value.clone());
         }
@@ -236,13 +245,16 @@ impl Check<'_> {
         Ok(Fate::Stored)
     }
 
-    async fn thread(&mut self, payload: Bytes, head: Bytes) -> Result<Fate, Problem> {
+    async fn thread(&mut self, payload: Bytes, head: Bytes, live: Option<Bytes>) -> Result<Fate, Problem> {
         let record = ThreadRecord::from_payload(payload)?;
         let head = Head::from_payload(head)?;
+        let live = live.map(Live::from_payload).transpose()?;
         let id = record.thread().id.clone();
         let _: crate::domain::id::ThreadId =
             id.as_str().parse().map_err(|_| wrong("malformed_record", "has an id that threads cannot have"))?;
         if self.fate(&Entry::Thread(id)).await? == Fate::Matched {
+            // Its own moves and documents stay.
+            self.space.batch.moves = None;
             return Ok(Fate::Matched);
         }
         let forked_at = record.thread().parent.as_ref().map(|parent| parent.exchange);
@@ -256,8 +268,89 @@ impl Check<'_> {
             Standing::Set(hash) => self.tool_set(hash).await?,
             Standing::Empty | Standing::Unset => ToolSet::default(),
         };
-        self.space.batch.thread(record.whole(set), head);
+        if let Some(root) = live.as_ref().and_then(|live| live.root) {
+            self.expect(&Entry::Node(root)).await?;
+        }
+        self.space.batch.thread(record.whole(set), head, live);
         Ok(Fate::Stored)
+    }
+
+    /// A move that no exchange tells of, of a thread that comes after it.
+    async fn moved(&mut self, key: &str, payload: Bytes) -> Result<Fate, Problem> {
+        let moved = Move::from_payload(payload)?;
+        let (thread, number) =
+            move_of_key(key).ok_or_else(|| wrong("malformed_record", "has no thread id and number as its `key`"))?;
+        if self.fate(&Entry::Thread(thread.clone())).await? == Fate::Matched {
+            return Ok(Fate::Matched);
+        }
+        for exchange in moved.from.into_iter().chain([moved.to]) {
+            self.expect(&Entry::Id(exchange)).await?;
+        }
+        for root in [moved.workspace.before, moved.workspace.after].into_iter().flatten() {
+            self.expect(&Entry::Node(root)).await?;
+        }
+        if self.space.batch.moves.as_ref().is_some_and(|waiting| waiting.moves.len() >= MAX_GROUP) {
+            let message = format!("is one of more than {MAX_GROUP} moves before the line of their thread");
+            return Err(wrong("missing_thread", message));
+        }
+        self.space.batch.moved(thread, self.line, number, moved);
+        Ok(Fate::Stored)
+    }
+
+    /// A node of a version of documents, which comes after all that it names.
+    async fn node(&mut self, key: &str, payload: Bytes) -> Result<Fate, Problem> {
+        let node = Node::from_payload(payload)?;
+        let hash = self.space.hasher.node(&node);
+        if key.parse::<Hash>().ok() != Some(hash) {
+            return Err(wrong("hash_mismatch", "has documents that do not have its hash"));
+        }
+        let names: Vec<&str> = match &node {
+            Node::Leaf(documents) => documents.iter().map(|document| document.name.as_str()).collect(),
+            Node::Inner { children, .. } => children.iter().map(|child| child.last.as_str()).collect(),
+        };
+        if !names.is_sorted_by(|one, next| one < next) {
+            return Err(wrong("malformed_record", "has names that do not ascend"));
+        }
+        match &node {
+            Node::Leaf(documents) => {
+                for document in documents {
+                    self.content(&document.content).await?;
+                }
+            }
+            Node::Inner { level, children } => {
+                for child in children {
+                    let below = match self.space.batch.below(&child.hash) {
+                        Some(below) => below,
+                        None if self.is_there(&Entry::Node(child.hash)).await? => {
+                            let node = self.ledger.node(&self.space.ns, child.hash).await?;
+                            (node.level(), child_of(child.hash, &node))
+                        }
+                        None => return Err(dangling(Entry::Node(child.hash))),
+                    };
+                    if below.0.checked_add(1) != Some(*level) || below.1 != *child {
+                        return Err(wrong("hash_mismatch", "says something else of what is below it than is there"));
+                    }
+                }
+            }
+        }
+        let fate = self.fate(&Entry::Node(hash)).await?;
+        if fate == Fate::Stored {
+            self.space.batch.node(hash, node);
+        }
+        Ok(fate)
+    }
+
+    /// The content that a document names is there.
+    async fn content(&self, content: &Content) -> Result<(), Problem> {
+        let pieces = match content {
+            Content::Pieces(pieces) => pieces.clone(),
+            Content::List(list) => pieces_of_list(&self.part(*list).await?)
+                .ok_or_else(|| wrong("malformed_record", "has a document whose list of pieces is none"))?,
+        };
+        for piece in pieces {
+            self.expect(&Entry::Part(piece)).await?;
+        }
+        Ok(())
     }
 
     async fn set(&mut self, payload: Bytes) -> Result<Fate, Problem> {
