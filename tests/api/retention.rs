@@ -37,7 +37,7 @@ fn image(byte: u8) -> pb::Part {
     pb::Part { kind: Some(pb::part::Kind::Image(pb::ImagePart { source, ..Default::default() })), ..Default::default() }
 }
 
-fn exchange(id: &str) -> Option<pb::RetentionTarget> {
+pub(crate) fn exchange(id: &str) -> Option<pb::RetentionTarget> {
     Some(pb::RetentionTarget { target: Some(Target::Exchange(ask::point(id))) })
 }
 
@@ -46,11 +46,11 @@ fn subtree(id: &str) -> Option<pb::RetentionTarget> {
     Some(pb::RetentionTarget { target: Some(Target::Subtree(subtree)) })
 }
 
-fn thread(id: &str) -> Option<pb::RetentionTarget> {
+pub(crate) fn thread(id: &str) -> Option<pb::RetentionTarget> {
     Some(pb::RetentionTarget { target: Some(Target::Thread(pb::RetainedThread { thread_id: id.to_owned() })) })
 }
 
-async fn erase(
+pub(crate) async fn erase(
     server: &Running,
     target: Option<pb::RetentionTarget>,
     mode: pb::EraseMode,
@@ -59,7 +59,10 @@ async fn erase(
     Ok(server.admin().erase(request).await?.into_inner().receipt.unwrap())
 }
 
-async fn collect(server: &Running, request: pb::CollectGarbageRequest) -> Result<pb::GarbageSummary, Status> {
+pub(crate) async fn collect(
+    server: &Running,
+    request: pb::CollectGarbageRequest,
+) -> Result<pb::GarbageSummary, Status> {
     use pb::collect_garbage_response::Event;
     let mut stream = server.admin().collect_garbage(request).await?.into_inner();
     while let Some(response) = stream.message().await? {
@@ -70,7 +73,7 @@ async fn collect(server: &Running, request: pb::CollectGarbageRequest) -> Result
     panic!("the last event is `completed`");
 }
 
-fn now() -> pb::CollectGarbageRequest {
+pub(crate) fn now() -> pb::CollectGarbageRequest {
     pb::CollectGarbageRequest { grace: Some(prost_types::Duration::default()), ..Default::default() }
 }
 

@@ -2,8 +2,8 @@
 
 use antiphon::grpc::pb;
 
-use crate::support::ask;
 use crate::support::server::{Running, scripted};
+use crate::support::{ask, documents};
 
 async fn stats(server: &Running) -> pb::StatsResponse {
     server.admin().stats(pb::StatsRequest {}).await.unwrap().into_inner()
@@ -44,4 +44,20 @@ async fn figures_are_of_what_is_stored() {
     let again = stats(&server).await;
     assert!(!again.exact, "nothing was counted again");
     assert_eq!((again.time, count(&again, "exchange")), (found.time, 3));
+}
+
+/// Documents count too: what is live, the nodes of their versions, their content, and moves of heads that no exchange tells of.
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_are_counted() {
+    let server = Running::start(scripted("")).await;
+    let first = documents::began(&server, "t").await.exchange_id;
+    documents::wrote(&server, "t", vec![documents::put("a", vec![7; 5_000]), documents::put("b", "b")]).await;
+    documents::went_on(&server, "t", "r2").await;
+    documents::wrote(&server, "t", vec![documents::put("a", "again")]).await;
+    let to = Some(ask::point(&first));
+    server.threads().restore(pb::RestoreRequest { thread_id: "t".into(), to, ..Default::default() }).await.unwrap();
+    let found = stats(&server).await;
+    let counts = ["workspace", "move of a head", "part"].map(|kind| count(&found, kind));
+    assert_eq!(counts, [1, 1, 3], "{:?}", found.records);
+    assert!(count(&found, "workspace node") >= 2, "{:?}", found.records);
 }

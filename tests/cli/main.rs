@@ -13,6 +13,7 @@ mod branching;
 mod coordinating;
 mod documents;
 mod examples;
+mod keeping;
 mod line;
 mod moving;
 mod preparing;

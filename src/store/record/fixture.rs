@@ -3,6 +3,7 @@
 
 mod coordination;
 mod prepared;
+mod retention;
 mod workspace;
 
 use std::path::PathBuf;
