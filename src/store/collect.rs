@@ -24,6 +24,9 @@ use crate::domain::message::Message;
 use crate::domain::run::Run;
 use crate::domain::workspace::{Live, Move, Node};
 
+#[cfg(test)]
+mod tests;
+
 /// How many records are in memory at a time.
 const PAGE: usize = 64;
 /// How many are removed while nobody else writes.

@@ -7,29 +7,38 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use antiphon::grpc::pb;
 use pb::exchange_service_client::ExchangeServiceClient;
 use pb::import_request::Part;
+use pb::workspace_service_client::WorkspaceServiceClient;
 use tokio_stream::StreamExt;
 
 use crate::support::program::Program;
 use crate::support::server::scripted;
-use crate::support::{ask, within};
+use crate::support::{ask, documents, within};
 
 const WRITERS: usize = 8;
 
-/// Turns on a thread of its own until it is told to stop; what was acknowledged, with whether it was before the backup began.
+/// Documents and turns on a thread of its own until it is told to stop. Gives the exchanges that were acknowledged before the backup began, each with
+/// the document that its turn started from.
 async fn write(
-    server: ExchangeServiceClient<tonic::transport::Channel>,
+    channel: tonic::transport::Channel,
     name: String,
     begun: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
-) -> Vec<String> {
-    let mut client = server;
+) -> Vec<(String, String)> {
+    let mut client = ExchangeServiceClient::new(channel.clone());
+    let mut workspaces = WorkspaceServiceClient::new(channel);
     let mut before = Vec::new();
     let mut turn = 0;
     let first = client.capture(ask::capture_on_new(&name, ask::text("begin"))).await.unwrap().into_inner();
-    before.push(first.exchange.unwrap().exchange_id);
+    before.push((first.exchange.unwrap().exchange_id, String::new()));
+    let mut text = String::new();
     while !stop.load(Ordering::Acquire) {
         turn += 1;
         let is_before = !begun.load(Ordering::Acquire);
+        if turn % 3 == 0 {
+            text = format!("{name} before {turn}");
+            let edits = vec![documents::put("log", text.clone())];
+            let Ok(_) = workspaces.write_documents(documents::write(&name, edits)).await else { return before };
+        }
         let request = ask::on_thread(ask::on(&name), ask::text(&format!("{name} {turn}")));
         let Ok(answer) = client.r#continue(request).await else { return before };
         let id = answer.into_inner().exchange.unwrap().exchange_id;
@@ -38,7 +47,7 @@ async fn write(
         }
         // One that was answered before the backup was asked for; its answer may have come later.
         if is_before && !begun.load(Ordering::Acquire) {
-            before.push(id);
+            before.push((id, text.clone()));
         }
     }
     before
@@ -52,14 +61,7 @@ async fn a_backup_under_writes_restores_one_moment_after_kill_9() {
     let program = Program::start(folder.path(), &config).await;
     let (begun, stop) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let writers: Vec<_> = (0..WRITERS)
-        .map(|n| {
-            tokio::spawn(write(
-                ExchangeServiceClient::new(program.fresh_channel()),
-                format!("w{n}"),
-                Arc::clone(&begun),
-                Arc::clone(&stop),
-            ))
-        })
+        .map(|n| tokio::spawn(write(program.fresh_channel(), format!("w{n}"), Arc::clone(&begun), Arc::clone(&stop))))
         .collect();
     // Some history first, so that the backup takes long enough to be overtaken.
     let mut admin = program.admin();
@@ -114,13 +116,23 @@ async fn a_backup_under_writes_restores_one_moment_after_kill_9() {
         summary.records.iter().map(|record| pb::RecordCount { ..record.clone() }).collect::<Vec<_>>()
     );
     assert!(before.len() >= 500, "{}", before.len());
-    for id in &before {
+    let mut with_documents = 0;
+    let mut workspaces = WorkspaceServiceClient::new(restored.fresh_channel());
+    for (id, text) in &before {
         restored
             .exchanges()
             .inspect(ask::inspect(id))
             .await
             .unwrap_or_else(|status| panic!("{id} was acknowledged before: {status:?}"));
+        if !text.is_empty() {
+            with_documents += 1;
+            let request = pb::ReadDocumentRequest { at: Some(documents::before(id)), name: "log".into() };
+            let read = workspaces.read_document(request).await;
+            let read = read.unwrap_or_else(|status| panic!("{id} had `{text}`: {status:?}")).into_inner();
+            assert_eq!(read.data, text.as_bytes(), "what the turn of {id} started from");
+        }
     }
+    assert!(with_documents >= 100, "{with_documents}");
     let mut verified = restored.admin().verify(pb::VerifyRequest::default()).await.unwrap().into_inner();
     while let Some(response) = verified.message().await.unwrap() {
         if let Some(pb::verify_response::Event::Finding(finding)) = response.event {

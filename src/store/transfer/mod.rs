@@ -30,6 +30,9 @@ mod import;
 mod lean;
 mod line;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 pub use self::choice::Wanted;
