@@ -111,11 +111,11 @@ async fn a_collection_that_stops_early_leaves_nothing_broken() {
         let world = World::new();
         let root = version(&world).await;
         let mut step = 0;
-        let stopped = all(&world, &mut |_| {
+        let mut goes_on = |_: &Collected| {
             step += 1;
             step < at
-        });
-        let stopped = stopped.await.unwrap();
+        };
+        let stopped = all(&world, &mut goes_on).await.unwrap();
         let findings = crate::store::verify::verify_namespace(&world.ledger, &world.ns, &mut |_| {}).await.unwrap();
         assert_eq!(findings.findings, 0, "after step {at}");
         if stopped.removed.is_empty() {

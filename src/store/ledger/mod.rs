@@ -13,6 +13,7 @@ mod exchanges;
 mod gate;
 mod graph;
 mod kept;
+mod live;
 mod names;
 mod path;
 mod prepared;
