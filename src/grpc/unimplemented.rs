@@ -6,9 +6,6 @@
 #[cfg(test)]
 mod tests;
 
-/// RPCs.
-pub const RPCS: &[&str] = &[];
-
 /// Looking for tools in all that follows from an exchange.
 pub const TOOLS_OF_SUBTREE: &str = "ToolService scope.subtree";
 /// Looking for tools in the whole tree that the path of a thread is in.
@@ -22,7 +19,7 @@ pub const REASONS: &[&str] = &[];
 
 /// Every feature that is refused, by name.
 pub fn features() -> Vec<&'static str> {
-    let mut features = [RPCS, FIELDS].concat();
+    let mut features = FIELDS.to_vec();
     features.sort_unstable();
     features
 }
