@@ -45,19 +45,30 @@ pub struct Collected {
     pub stopped_early: bool,
 }
 
-/// Removes content that nothing names: all of it, or only what is among some candidates, as if some records were not
-/// there. Where versions of documents are among the candidates, or have content that is, all versions that nothing names go: what somebody wrote
-/// over on the way to one that is erased is as little to be found. `goes_on` is asked now and then, and told how far it is.
+/// Where to look for what nothing names.
+#[derive(Clone, Copy, Debug)]
+pub struct Among<'a> {
+    /// Only these; all content where there are none.
+    pub candidates: Option<&'a HashSet<Entry>>,
+    /// Records that are looked past, as if they were not there.
+    pub without: &'a HashSet<Entry>,
+    /// Where versions of documents are among the candidates, or have content that is, all versions that nothing names go: what somebody wrote
+    /// over on the way to one that is erased is as little to be found.
+    pub takes_drafts: bool,
+}
+
+/// Removes content that nothing names. `goes_on` is asked now and then, and told how far it is.
 ///
 /// # Errors
 /// When the store fails, or a record cannot be read: then nobody knows what it names, and nothing is removed.
 pub async fn collect(
     ledger: &Ledger,
     ns: &Namespace,
-    (candidates, without): (Option<&HashSet<Entry>>, &HashSet<Entry>),
+    among: &Among<'_>,
     dry_run: bool,
     goes_on: &mut (dyn FnMut(&Collected) -> bool + Send),
 ) -> Result<Collected, Error> {
+    let Among { candidates, without, takes_drafts } = *among;
     let _watch = ledger.watch();
     // What began to commit before that was not written down, and may be seen only after it was looked for: so it is waited for.
     drop(ledger.alone().await);
@@ -102,7 +113,7 @@ pub async fn collect(
     if let Some(candidates) = candidates {
         collected.shared = candidates.iter().filter(|entry| marked.contains(entry)).count() as u64;
     }
-    let versions = unnamed_versions(ledger, ns, &marked, candidates, &mut collected).await?;
+    let versions = unnamed_versions(ledger, ns, &marked, (candidates, takes_drafts), &mut collected).await?;
     let content: HashSet<Hash> = versions.iter().flat_map(|node| node.content.iter().copied()).collect();
     if !goes_on(&collected)
         || !remove_versions(ledger, ns, versions, &mut marked, dry_run, &mut collected, goes_on).await?
@@ -152,12 +163,12 @@ struct Unnamed {
     content: Vec<Hash>,
 }
 
-/// Nodes that are to go: all that nothing names, or none where the candidates have nothing to do with them.
+/// Nodes that are to go: all that nothing names, or only candidates where drafts stay or have nothing to do with them.
 async fn unnamed_versions(
     ledger: &Ledger,
     ns: &Namespace,
     marked: &HashSet<Entry>,
-    candidates: Option<&HashSet<Entry>>,
+    (candidates, takes_drafts): (Option<&HashSet<Entry>>, bool),
     collected: &mut Collected,
 ) -> Result<Vec<Unnamed>, Error> {
     let mut unnamed = Vec::new();
@@ -196,7 +207,10 @@ async fn unnamed_versions(
             unnamed.push(Unnamed { hash, bytes: raw.len(), level, content });
         }
     }
-    Ok(if go { unnamed } else { Vec::new() })
+    if let Some(candidates) = candidates.filter(|_| !(go && takes_drafts)) {
+        unnamed.retain(|node| candidates.contains(&Entry::Node(node.hash)));
+    }
+    Ok(unnamed)
 }
 
 /// Removes versions from the top down. One that somebody took meanwhile stays with all below it, which is marked. Says whether that was all.

@@ -12,7 +12,7 @@ use crate::app::{App, Caller, store_fault};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{Hash, Moment, Namespace};
 use crate::domain::retention::{Expiry, Mode};
-use crate::store::collect::{Collected, collect};
+use crate::store::collect::{Among, Collected, collect};
 use crate::store::layout::Kind;
 use crate::store::ledger::Changes;
 use crate::store::tally::Amount;
@@ -101,9 +101,9 @@ impl App {
                 }
                 until.is_none_or(|until| Instant::now() < until)
             };
-            let all = (None, &HashSet::new());
+            let all = Among { candidates: None, without: &HashSet::new(), takes_drafts: true };
             let collected =
-                collect(&self.ledger, namespace, all, how.dry_run, &mut goes_on).await.map_err(store_fault)?;
+                collect(&self.ledger, namespace, &all, how.dry_run, &mut goes_on).await.map_err(store_fault)?;
             garbage.checked += collected.checked;
             garbage.stopped_early = collected.stopped_early;
             for (kind, amount) in collected.removed {
@@ -159,7 +159,9 @@ impl App {
     ) -> Result<(), Fault> {
         let namespace = &caller.namespace;
         let note = "expired".to_owned();
-        let asked = Asked { target: expiry.target.clone(), mode: Mode::Refuse, dry_run, note };
+        // Drafts are told once, with all that nothing names.
+        let takes_drafts = !dry_run;
+        let asked = Asked { target: expiry.target.clone(), mode: Mode::Refuse, dry_run, takes_drafts, note };
         let once = Repeatable { request_id: None, fingerprint: Hash([0; 32]) };
         match self.erase_alone(caller, asked, &once).await {
             Ok(erasure) => {

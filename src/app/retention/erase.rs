@@ -14,7 +14,7 @@ use crate::domain::graph::Place;
 use crate::domain::id::{CoordinationId, ExchangeId, Namespace, PreparedId, RunId};
 use crate::domain::retention::{Gone, Mode, Receipt, Target};
 use crate::domain::run::{self, Run};
-use crate::store::collect::{Collected, collect};
+use crate::store::collect::{Among, Collected, collect};
 use crate::store::layout::{Entry, Kind};
 use crate::store::ledger::Changes;
 use crate::store::tally::Amount;
@@ -33,6 +33,8 @@ pub struct Asked {
     pub mode: Mode,
     /// Tell what would be erased and erase nothing.
     pub dry_run: bool,
+    /// Versions of documents that nothing names go along.
+    pub takes_drafts: bool,
     /// Why.
     pub note: String,
 }
@@ -118,8 +120,7 @@ impl App {
         if !asked.dry_run {
             self.accept_work()?;
         }
-        let collected =
-            self.take_out(namespace, &resolved, &with, erased, asked.dry_run, &mut receipt, &mut gone).await?;
+        let collected = self.take_out(namespace, &resolved, &with, erased, &asked, &mut receipt, &mut gone).await?;
         receipt.shared = collected.shared;
         for (kind, amount) in collected.removed {
             let entry = gone.entry(kind).or_default();
@@ -305,7 +306,7 @@ impl App {
         resolved: &Resolved,
         with: &With,
         erased: Erased,
-        dry_run: bool,
+        &Asked { dry_run, takes_drafts, .. }: &Asked,
         receipt: &mut Receipt,
         gone: &mut BTreeMap<Kind, Amount>,
     ) -> Result<Collected, Fault> {
@@ -370,8 +371,8 @@ impl App {
         }
         // In a dry run nothing was erased, so it is looked past.
         let without = if dry_run { without } else { HashSet::new() };
-        let among = (Some(&candidates), &without);
-        collect(&self.ledger, namespace, among, dry_run, &mut |_| true).await.map_err(store_fault)
+        let among = Among { candidates: Some(&candidates), without: &without, takes_drafts };
+        collect(&self.ledger, namespace, &among, dry_run, &mut |_| true).await.map_err(store_fault)
     }
 
     /// Runs forget the documents that they started from; one that waits for the results of calls that are to be erased has nothing to go on from.

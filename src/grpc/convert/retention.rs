@@ -72,7 +72,8 @@ pub fn erase_from_pb(request: pb::EraseRequest) -> Result<(Asked, Option<Request
         };
         let note = note(request.note, at, problems);
         let request_id = id::optional(&request.request_id, &at.field("request_id"), problems);
-        Some((Asked { target: target?, mode: mode?, dry_run: request.dry_run, note: note? }, request_id?))
+        let (target, mode, note) = (target?, mode?, note?);
+        Some((Asked { target, mode, dry_run: request.dry_run, takes_drafts: true, note }, request_id?))
     })
 }
 

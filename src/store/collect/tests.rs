@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{Collected, collect};
+use super::{Among, Collected, collect};
 use crate::domain::id::{Hash, Moment, ThreadId};
 use crate::domain::workspace::{Content, Document, Live, Root};
 use crate::store::layout::{Entry, Kind};
@@ -36,7 +36,8 @@ async fn version(world: &World) -> Root {
 }
 
 async fn all(world: &World, goes_on: &mut (dyn FnMut(&Collected) -> bool + Send)) -> Result<Collected, Error> {
-    collect(&world.ledger, &world.ns, (None, &HashSet::new()), false, goes_on).await
+    let among = Among { candidates: None, without: &HashSet::new(), takes_drafts: true };
+    collect(&world.ledger, &world.ns, &among, false, goes_on).await
 }
 
 /// A new thread that takes a version as its documents.
@@ -173,15 +174,16 @@ async fn candidates_take_unnamed_versions_along() {
     world.ledger.add_version(&world.ns, lost, &mut candidates).await.unwrap();
     let none = HashSet::new();
     let only = HashSet::from([Entry::Seen(Hash([3; 32]))]);
-    let run = |candidates, dry_run| {
-        let world = &world;
-        let none = &none;
-        async move { collect(&world.ledger, &world.ns, (Some(candidates), none), dry_run, &mut |_| true).await.unwrap() }
+    let run = |candidates, takes_drafts, dry_run| {
+        let (world, among) = (&world, Among { candidates: Some(candidates), without: &none, takes_drafts });
+        async move { collect(&world.ledger, &world.ns, &among, dry_run, &mut |_| true).await.unwrap() }
     };
-    assert!(run(&only, false).await.removed.is_empty(), "what has nothing to do with documents takes none");
-    let would = run(&candidates, true).await;
+    assert!(run(&only, true, false).await.removed.is_empty(), "what has nothing to do with documents takes none");
+    let alone = run(&candidates, false, true).await;
+    assert_eq!((alone.removed[&Kind::Node].count, alone.removed[&Kind::Part].count), (1, 1), "without drafts");
+    let would = run(&candidates, true, true).await;
     assert_eq!(count(&world, root).await, DOCUMENTS, "a dry run removes nothing");
-    let done = run(&candidates, false).await;
+    let done = run(&candidates, true, false).await;
     assert_eq!((&done.removed, done.shared), (&would.removed, would.shared));
     assert_eq!(done.removed[&Kind::Part].count, 9 + 1, "those of both versions");
     assert_eq!(count(&world, kept).await, 1);
