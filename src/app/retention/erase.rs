@@ -278,9 +278,9 @@ impl App {
         }
         for id in runs {
             let found = self.ledger.run(namespace, &id).await.map_err(store_fault)?;
-            // One that waits for the results of calls which stay goes on from its documents.
+            // One that may still go on from an exchange which stays does so from its documents.
             let forgets = |run: &Run| {
-                run.state != run::State::PendingTools || run.exchange.is_some_and(|last| exchanges.contains_key(&last))
+                run.state == run::State::Completed || run.exchange.is_none_or(|last| exchanges.contains_key(&last))
             };
             with.runs.extend(found.filter(|(run, _)| forgets(run)).map(|_| id));
         }
@@ -343,6 +343,8 @@ impl App {
             changes.delete_prepared(id);
         }
         if let Some(run) = &resolved.bare_run {
+            self.ledger.add_version(namespace, run.workspace, &mut candidates).await.map_err(store_fault)?;
+            without.insert(Entry::Run(run.id.clone()));
             changes.delete_run(&run.id);
             gone.entry(Kind::Run).or_default().count += 1;
         }

@@ -155,6 +155,11 @@ async fn a_run_that_waits_keeps_what_it_started_from() {
     told.retain(|(kind, _)| !kind.contains("tool"));
     assert_eq!(told, some(&[("exchange", 1), ("part", 1), ("workspace node", 1)]));
     assert_eq!(look::run(&server, "w").await.state(), pb::RunState::Cancelled);
+    let mut again = ask::text_as("w", "weather?");
+    (again.tools, again.retry) = (ask::tools(&["get"]), true);
+    let again = server.exchanges().r#continue(ask::on_thread(ask::on("t"), again)).await.unwrap_err();
+    refused::is(&again, Code::FailedPrecondition, Reason::ExchangeErased);
+    assert_eq!(look::run(&server, "w").await.state(), pb::RunState::Cancelled, "it has nothing to go on from");
     look::verified(&server).await;
     went_on(&server, "t", "r2").await;
     assert_eq!(all(&server, live("t")).await, these([("p", "during")]));
