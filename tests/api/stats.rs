@@ -51,7 +51,7 @@ async fn figures_are_of_what_is_stored() {
 async fn documents_are_counted() {
     let server = Running::start(scripted("")).await;
     let first = documents::began(&server, "t").await.exchange_id;
-    documents::wrote(&server, "t", vec![documents::put("a", vec![7; 5_000]), documents::put("b", "b")]).await;
+    documents::wrote(&server, "t", vec![documents::put("a", vec![7_u8; 5_000]), documents::put("b", "b")]).await;
     documents::went_on(&server, "t", "r2").await;
     documents::wrote(&server, "t", vec![documents::put("a", "again")]).await;
     let to = Some(ask::point(&first));

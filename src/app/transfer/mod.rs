@@ -29,7 +29,7 @@ const AHEAD: usize = 4;
 pub(super) struct Transfers {
     at_work: Arc<Semaphore>,
     kept: Mutex<Vec<Kept>>,
-    /// Imports at work; what one stored and did not name yet looks like garbage, so a collection waits for none to be there.
+    /// Imports at work; what one stored and did not name yet looks like garbage, so collections and erasures keep them out, and each other.
     pub(super) importing: Arc<RwLock<()>>,
 }
 
