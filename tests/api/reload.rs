@@ -33,7 +33,7 @@ async fn capture(server: &Running, text: &str) -> Result<pb::Exchange, tonic::St
     Ok(answer.exchange.unwrap())
 }
 
-fn named<'a>(changes: &'a [(String, String, pb::ChangeKind)]) -> Vec<(&'a str, &'a str, pb::ChangeKind)> {
+fn named(changes: &[(String, String, pb::ChangeKind)]) -> Vec<(&str, &str, pb::ChangeKind)> {
     changes.iter().map(|(kind, id, change)| (kind.as_str(), id.as_str(), *change)).collect()
 }
 

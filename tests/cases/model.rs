@@ -12,10 +12,7 @@ const KINDS: [(&str, &str); 3] = [("openai", "/v1"), ("openai-responses", "/v1")
 
 /// A server with a profile for each kind, or nothing where there is no model.
 async fn server() -> Option<Running> {
-    let Ok(address) = std::env::var("ANTIPHON_TEST_MODEL") else {
-        eprintln!("no ANTIPHON_TEST_MODEL: nothing is asked of a real model");
-        return None;
-    };
+    let address = std::env::var("ANTIPHON_TEST_MODEL").ok()?;
     let mut config = "default_profile = \"openai\"\n".to_owned();
     for (kind, base) in KINDS {
         config.push_str(&format!(

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use antiphon::domain::source::{Clock, Ids};
+use antiphon::domain::source::Clock;
 use antiphon::engine::backend::wire::{Config as Dialect, Quirks};
 use antiphon::engine::backend::{Limits, anthropic, gemini, ollama, openai, responses};
-use antiphon::ops::app::engine;
+use antiphon::ops::app::setup;
 use antiphon::ops::config::{Config, parse};
 use antiphon::ops::environment::Environment;
-use antiphon::ops::source::{RandomIds, SystemClock};
+use antiphon::ops::source::SystemClock;
 
 use crate::markdown::{blocks, path, read};
 
@@ -44,8 +44,7 @@ fn take(text: &str) -> Result<Config, Vec<String>> {
 fn take_at(text: &str, file: &Path) -> Result<Config, Vec<String>> {
     let (config, _) = parse(text, file).map_err(|found| found.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let ids: Arc<dyn Ids> = Arc::new(RandomIds);
-    match engine(&config, &Nothing, &clock, &ids) {
+    match setup(&config, &Nothing, &clock) {
         Ok(_) => Ok(config),
         Err(found) => Err(found.iter().map(ToString::to_string).collect()),
     }

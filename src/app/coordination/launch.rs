@@ -81,7 +81,7 @@ impl Launch {
         let (run_id, refused) = (asked.run_id.clone(), asked.clone());
         let driven = Arc::new(Driven { app: Arc::clone(&app), live: Arc::clone(&live), claim });
         let asked = Turn { companion: Some(driven), on_disconnect: OnDisconnect::Finish, ..asked };
-        let starting = live.starts(refused.on_disconnect);
+        let (starting, step) = live.starts(refused.on_disconnect);
         let claimed = claim_it(&app, &caller, &live, asked, &starting).await;
         let watcher = match claimed {
             Ok(watcher) => watcher,
@@ -108,7 +108,7 @@ impl Launch {
             accepted(id, &now, Some(run_id.clone()))
         });
         drop(tell.send(result));
-        mind(&app, &caller, &live, watcher).await;
+        mind(&app, &caller, &live, watcher, step).await;
     }
 }
 
@@ -155,8 +155,8 @@ async fn claim_it(
     }
 }
 
-/// Waits for the end of a turn at work, which its deadline may bring.
-async fn mind(app: &Arc<App>, caller: &Caller, live: &Arc<Live>, mut watcher: Watcher) {
+/// Waits for the end of the step of this number, which its deadline may bring.
+async fn mind(app: &Arc<App>, caller: &Caller, live: &Arc<Live>, mut watcher: Watcher, step: u64) {
     let mut deadline = app.there(live).ok().and_then(|now| now.terms.deadline);
     let outcome: Result<Arc<Outcome>, Fault> = loop {
         let passes = async {
@@ -181,8 +181,8 @@ async fn mind(app: &Arc<App>, caller: &Caller, live: &Arc<Live>, mut watcher: Wa
     let Ok(now) = app.there(live) else { return };
     let run_id = watcher.run_id();
     match (&now.state, outcome) {
-        // What came of it could not be kept.
-        (State::TurnRunning(turn), outcome) if turn.run_id == *run_id => {
+        // What came of it could not be kept. Where it was, the next step of the same run may be at work already.
+        (State::TurnRunning(turn), outcome) if turn.run_id == *run_id && live.is_last(step) => {
             let unkept = || Fault::new(Reason::Internal, "the turn ended and its end was not kept; the log has more");
             live.breaks(outcome.err().unwrap_or_else(unkept));
         }

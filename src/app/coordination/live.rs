@@ -130,6 +130,8 @@ struct Board {
     untold: Option<Arc<Flight>>,
     /// Ends an answer that waits for admission.
     starting: Option<CancellationToken>,
+    /// How many steps have begun, be it in vain.
+    steps: u64,
     /// What a broken stream does to the turn at work.
     on_disconnect: OnDisconnect,
     /// Bytes of the answer at work that the attached stream has not told, where it tells them at all.
@@ -379,15 +381,23 @@ impl Live {
         self.board().flight.clone()
     }
 
-    /// An answer waits for admission from now on, until [`Self::started`]. What is given here ends it.
-    pub(super) fn starts(&self, on_disconnect: OnDisconnect) -> CancellationToken {
+    /// An answer waits for admission from now on, until [`Self::started`]. What is given here ends it, and is the number of the step that it
+    /// begins.
+    pub(super) fn starts(&self, on_disconnect: OnDisconnect) -> (CancellationToken, u64) {
         let token = CancellationToken::new();
         let mut board = self.board();
         board.starting = Some(token.clone());
         board.on_disconnect = on_disconnect;
+        board.steps += 1;
+        let step = board.steps;
         drop(board);
         self.changed.send_replace(());
-        token
+        (token, step)
+    }
+
+    /// Whether no step has begun after that of this number.
+    pub(super) fn is_last(&self, step: u64) -> bool {
+        self.board().steps == step
     }
 
     /// No answer waits for admission any more.

@@ -9,8 +9,8 @@ use tonic::Code;
 use super::{asked, asked_on_thread, coordinations};
 use crate::support::coordinate::{Loop, attach, results, start, start_on, start_with, stop, turn, turn_of};
 use crate::support::provider::{Gate, Outcome as Answered};
-use crate::support::server::Running;
-use crate::support::{ask, refused};
+use crate::support::server::{Running, scripted};
+use crate::support::{ask, refused, within};
 use crate::{look, stub};
 
 fn fleeting(start: pb::CoordinationStart) -> pb::CoordinationStart {
@@ -68,6 +68,27 @@ async fn nothing_of_it_stays() {
     for run_id in ["r1", "r2"] {
         refused::is(&look::no_run(&server, run_id).await, Code::NotFound, Reason::RunNotFound);
     }
+}
+
+// Where the results of tools came before the server had looked at the end of the step that asked for them, it took the step that the results began for
+// one whose end was lost, and broke the stream.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn results_may_come_at_once() {
+    const ROUNDS: usize = 12;
+    let rule = "[[backends.script.rules]]\non = \"any\"\ntool_calls = [{ name = \"look\" }]\n";
+    let server = Running::start(scripted(rule)).await;
+    let one = async |number: usize| {
+        let first =
+            pb::ExecutionRequest { tools: ask::tools(&["look"]), ..ask::text_as(&format!("r{number}"), "begin") };
+        let mut stream = Loop::start(&server, fleeting(start_with(first, 1))).await;
+        for _ in 0..ROUNDS {
+            let batch = stream.tools().await;
+            let calls = batch.calls.iter().filter_map(|needed| needed.call.as_ref());
+            let answers = calls.map(|call| ask::result(&call.call_id, "seen")).collect();
+            stream.say(results(&batch.batch_id, answers)).await;
+        }
+    };
+    within("all rounds", futures::future::join_all((0..32).map(one))).await;
 }
 
 /// It ends with its stream: half-closed, broken, suspended in vain; a turn at work is cancelled.

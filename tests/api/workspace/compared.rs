@@ -147,7 +147,7 @@ async fn exchanges_are_compared_with_their_documents() {
         let (mut messages, mut documents, mut token) = (0, Vec::new(), String::new());
         loop {
             let page = client.diff(request(&token, page_size, &[])).await.unwrap().into_inner();
-            assert!(page.messages.len() + page.documents.len() <= page_size as usize);
+            assert!(page.messages.len() + page.documents.len() <= usize::try_from(page_size).unwrap());
             assert!(documents.is_empty() || page.messages.is_empty(), "messages come first");
             messages += page.messages.len();
             documents.extend(page.documents.iter().map(changed));

@@ -210,7 +210,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object unifiedDiff_ = "";
   /**
    * <pre>
-   * Output only. The change as a unified diff, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
+   * Output only. The change as a unified diff of up to 3 MiB, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
    * </pre>
    *
    * <code>string unified_diff = 5 [json_name = "unifiedDiff"];</code>
@@ -231,7 +231,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Output only. The change as a unified diff, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
+   * Output only. The change as a unified diff of up to 3 MiB, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
    * </pre>
    *
    * <code>string unified_diff = 5 [json_name = "unifiedDiff"];</code>
@@ -1164,7 +1164,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object unifiedDiff_ = "";
     /**
      * <pre>
-     * Output only. The change as a unified diff, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
+     * Output only. The change as a unified diff of up to 3 MiB, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
      * </pre>
      *
      * <code>string unified_diff = 5 [json_name = "unifiedDiff"];</code>
@@ -1184,7 +1184,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The change as a unified diff, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
+     * Output only. The change as a unified diff of up to 3 MiB, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
      * </pre>
      *
      * <code>string unified_diff = 5 [json_name = "unifiedDiff"];</code>
@@ -1205,7 +1205,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The change as a unified diff, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
+     * Output only. The change as a unified diff of up to 3 MiB, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
      * </pre>
      *
      * <code>string unified_diff = 5 [json_name = "unifiedDiff"];</code>
@@ -1222,7 +1222,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The change as a unified diff, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
+     * Output only. The change as a unified diff of up to 3 MiB, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
      * </pre>
      *
      * <code>string unified_diff = 5 [json_name = "unifiedDiff"];</code>
@@ -1236,7 +1236,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The change as a unified diff, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
+     * Output only. The change as a unified diff of up to 3 MiB, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
      * </pre>
      *
      * <code>string unified_diff = 5 [json_name = "unifiedDiff"];</code>

@@ -105,7 +105,7 @@ public interface DocumentDiffOrBuilder extends
 
   /**
    * <pre>
-   * Output only. The change as a unified diff, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
+   * Output only. The change as a unified diff of up to 3 MiB, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
    * </pre>
    *
    * <code>string unified_diff = 5 [json_name = "unifiedDiff"];</code>
@@ -114,7 +114,7 @@ public interface DocumentDiffOrBuilder extends
   java.lang.String getUnifiedDiff();
   /**
    * <pre>
-   * Output only. The change as a unified diff, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
+   * Output only. The change as a unified diff of up to 3 MiB, when asked for and both sides are UTF-8 of up to 1 MiB; else empty.
    * </pre>
    *
    * <code>string unified_diff = 5 [json_name = "unifiedDiff"];</code>

@@ -35,6 +35,8 @@ private static final long serialVersionUID = 0L;
     fromExchangeId_ = "";
     toExchangeId_ = "";
     runId_ = "";
+    fromWorkspaceRoot_ = "";
+    toWorkspaceRoot_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -235,6 +237,100 @@ private static final long serialVersionUID = 0L;
     return time_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : time_;
   }
 
+  public static final int FROM_WORKSPACE_ROOT_FIELD_NUMBER = 5;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object fromWorkspaceRoot_ = "";
+  /**
+   * <pre>
+   * Output only. The version of the documents before; empty for none.
+   * </pre>
+   *
+   * <code>string from_workspace_root = 5 [json_name = "fromWorkspaceRoot"];</code>
+   * @return The fromWorkspaceRoot.
+   */
+  @java.lang.Override
+  public java.lang.String getFromWorkspaceRoot() {
+    java.lang.Object ref = fromWorkspaceRoot_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      fromWorkspaceRoot_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Output only. The version of the documents before; empty for none.
+   * </pre>
+   *
+   * <code>string from_workspace_root = 5 [json_name = "fromWorkspaceRoot"];</code>
+   * @return The bytes for fromWorkspaceRoot.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getFromWorkspaceRootBytes() {
+    java.lang.Object ref = fromWorkspaceRoot_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      fromWorkspaceRoot_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int TO_WORKSPACE_ROOT_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object toWorkspaceRoot_ = "";
+  /**
+   * <pre>
+   * Output only. The version of the documents after; empty for none.
+   * </pre>
+   *
+   * <code>string to_workspace_root = 6 [json_name = "toWorkspaceRoot"];</code>
+   * @return The toWorkspaceRoot.
+   */
+  @java.lang.Override
+  public java.lang.String getToWorkspaceRoot() {
+    java.lang.Object ref = toWorkspaceRoot_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      toWorkspaceRoot_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Output only. The version of the documents after; empty for none.
+   * </pre>
+   *
+   * <code>string to_workspace_root = 6 [json_name = "toWorkspaceRoot"];</code>
+   * @return The bytes for toWorkspaceRoot.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getToWorkspaceRootBytes() {
+    java.lang.Object ref = toWorkspaceRoot_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      toWorkspaceRoot_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -261,6 +357,12 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(4, getTime());
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(fromWorkspaceRoot_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 5, fromWorkspaceRoot_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(toWorkspaceRoot_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 6, toWorkspaceRoot_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -277,6 +379,12 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(4, getTime());
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(fromWorkspaceRoot_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(5, fromWorkspaceRoot_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(toWorkspaceRoot_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(6, toWorkspaceRoot_);
     }
     return size;
   }
@@ -313,6 +421,10 @@ private static final long serialVersionUID = 0L;
       if (!getTime()
           .equals(other.getTime())) return false;
     }
+    if (!getFromWorkspaceRoot()
+        .equals(other.getFromWorkspaceRoot())) return false;
+    if (!getToWorkspaceRoot()
+        .equals(other.getToWorkspaceRoot())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -334,6 +446,10 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + TIME_FIELD_NUMBER;
       hash = (53 * hash) + getTime().hashCode();
     }
+    hash = (37 * hash) + FROM_WORKSPACE_ROOT_FIELD_NUMBER;
+    hash = (53 * hash) + getFromWorkspaceRoot().hashCode();
+    hash = (37 * hash) + TO_WORKSPACE_ROOT_FIELD_NUMBER;
+    hash = (53 * hash) + getToWorkspaceRoot().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -483,6 +599,8 @@ private static final long serialVersionUID = 0L;
         timeBuilder_.dispose();
         timeBuilder_ = null;
       }
+      fromWorkspaceRoot_ = "";
+      toWorkspaceRoot_ = "";
       return this;
     }
 
@@ -532,6 +650,12 @@ private static final long serialVersionUID = 0L;
             : timeBuilder_.build();
         to_bitField0_ |= 0x00000001;
       }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.fromWorkspaceRoot_ = fromWorkspaceRoot_;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.toWorkspaceRoot_ = toWorkspaceRoot_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -564,6 +688,16 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasTime()) {
         mergeTime(other.getTime());
+      }
+      if (!other.getFromWorkspaceRoot().isEmpty()) {
+        fromWorkspaceRoot_ = other.fromWorkspaceRoot_;
+        bitField0_ |= 0x00000010;
+        onChanged();
+      }
+      if (!other.getToWorkspaceRoot().isEmpty()) {
+        toWorkspaceRoot_ = other.toWorkspaceRoot_;
+        bitField0_ |= 0x00000020;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -613,6 +747,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000008;
               break;
             } // case 34
+            case 42: {
+              fromWorkspaceRoot_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 42
+            case 50: {
+              toWorkspaceRoot_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1061,6 +1205,190 @@ private static final long serialVersionUID = 0L;
         time_ = null;
       }
       return timeBuilder_;
+    }
+
+    private java.lang.Object fromWorkspaceRoot_ = "";
+    /**
+     * <pre>
+     * Output only. The version of the documents before; empty for none.
+     * </pre>
+     *
+     * <code>string from_workspace_root = 5 [json_name = "fromWorkspaceRoot"];</code>
+     * @return The fromWorkspaceRoot.
+     */
+    public java.lang.String getFromWorkspaceRoot() {
+      java.lang.Object ref = fromWorkspaceRoot_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        fromWorkspaceRoot_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Output only. The version of the documents before; empty for none.
+     * </pre>
+     *
+     * <code>string from_workspace_root = 5 [json_name = "fromWorkspaceRoot"];</code>
+     * @return The bytes for fromWorkspaceRoot.
+     */
+    public com.google.protobuf.ByteString
+        getFromWorkspaceRootBytes() {
+      java.lang.Object ref = fromWorkspaceRoot_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        fromWorkspaceRoot_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Output only. The version of the documents before; empty for none.
+     * </pre>
+     *
+     * <code>string from_workspace_root = 5 [json_name = "fromWorkspaceRoot"];</code>
+     * @param value The fromWorkspaceRoot to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFromWorkspaceRoot(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      fromWorkspaceRoot_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The version of the documents before; empty for none.
+     * </pre>
+     *
+     * <code>string from_workspace_root = 5 [json_name = "fromWorkspaceRoot"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFromWorkspaceRoot() {
+      fromWorkspaceRoot_ = getDefaultInstance().getFromWorkspaceRoot();
+      bitField0_ = (bitField0_ & ~0x00000010);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The version of the documents before; empty for none.
+     * </pre>
+     *
+     * <code>string from_workspace_root = 5 [json_name = "fromWorkspaceRoot"];</code>
+     * @param value The bytes for fromWorkspaceRoot to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFromWorkspaceRootBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      fromWorkspaceRoot_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object toWorkspaceRoot_ = "";
+    /**
+     * <pre>
+     * Output only. The version of the documents after; empty for none.
+     * </pre>
+     *
+     * <code>string to_workspace_root = 6 [json_name = "toWorkspaceRoot"];</code>
+     * @return The toWorkspaceRoot.
+     */
+    public java.lang.String getToWorkspaceRoot() {
+      java.lang.Object ref = toWorkspaceRoot_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        toWorkspaceRoot_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Output only. The version of the documents after; empty for none.
+     * </pre>
+     *
+     * <code>string to_workspace_root = 6 [json_name = "toWorkspaceRoot"];</code>
+     * @return The bytes for toWorkspaceRoot.
+     */
+    public com.google.protobuf.ByteString
+        getToWorkspaceRootBytes() {
+      java.lang.Object ref = toWorkspaceRoot_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        toWorkspaceRoot_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Output only. The version of the documents after; empty for none.
+     * </pre>
+     *
+     * <code>string to_workspace_root = 6 [json_name = "toWorkspaceRoot"];</code>
+     * @param value The toWorkspaceRoot to set.
+     * @return This builder for chaining.
+     */
+    public Builder setToWorkspaceRoot(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      toWorkspaceRoot_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The version of the documents after; empty for none.
+     * </pre>
+     *
+     * <code>string to_workspace_root = 6 [json_name = "toWorkspaceRoot"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearToWorkspaceRoot() {
+      toWorkspaceRoot_ = getDefaultInstance().getToWorkspaceRoot();
+      bitField0_ = (bitField0_ & ~0x00000020);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The version of the documents after; empty for none.
+     * </pre>
+     *
+     * <code>string to_workspace_root = 6 [json_name = "toWorkspaceRoot"];</code>
+     * @param value The bytes for toWorkspaceRoot to set.
+     * @return This builder for chaining.
+     */
+    public Builder setToWorkspaceRootBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      toWorkspaceRoot_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:antiphon.v1.ThreadMove)

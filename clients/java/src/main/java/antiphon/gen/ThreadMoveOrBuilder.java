@@ -96,4 +96,44 @@ public interface ThreadMoveOrBuilder extends
    * <code>.google.protobuf.Timestamp time = 4 [json_name = "time"];</code>
    */
   com.google.protobuf.TimestampOrBuilder getTimeOrBuilder();
+
+  /**
+   * <pre>
+   * Output only. The version of the documents before; empty for none.
+   * </pre>
+   *
+   * <code>string from_workspace_root = 5 [json_name = "fromWorkspaceRoot"];</code>
+   * @return The fromWorkspaceRoot.
+   */
+  java.lang.String getFromWorkspaceRoot();
+  /**
+   * <pre>
+   * Output only. The version of the documents before; empty for none.
+   * </pre>
+   *
+   * <code>string from_workspace_root = 5 [json_name = "fromWorkspaceRoot"];</code>
+   * @return The bytes for fromWorkspaceRoot.
+   */
+  com.google.protobuf.ByteString
+      getFromWorkspaceRootBytes();
+
+  /**
+   * <pre>
+   * Output only. The version of the documents after; empty for none.
+   * </pre>
+   *
+   * <code>string to_workspace_root = 6 [json_name = "toWorkspaceRoot"];</code>
+   * @return The toWorkspaceRoot.
+   */
+  java.lang.String getToWorkspaceRoot();
+  /**
+   * <pre>
+   * Output only. The version of the documents after; empty for none.
+   * </pre>
+   *
+   * <code>string to_workspace_root = 6 [json_name = "toWorkspaceRoot"];</code>
+   * @return The bytes for toWorkspaceRoot.
+   */
+  com.google.protobuf.ByteString
+      getToWorkspaceRootBytes();
 }

@@ -391,7 +391,7 @@ public final class ThreadServiceGrpc {
 
     /**
      * <pre>
-     * Moves the head to an earlier exchange, deleting nothing.
+     * Moves the head to an earlier exchange, and the documents to those that were there then, deleting nothing.
      * </pre>
      */
     default void restore(antiphon.gen.RestoreRequest request,
@@ -511,7 +511,7 @@ public final class ThreadServiceGrpc {
 
     /**
      * <pre>
-     * Moves the head to an earlier exchange, deleting nothing.
+     * Moves the head to an earlier exchange, and the documents to those that were there then, deleting nothing.
      * </pre>
      */
     public void restore(antiphon.gen.RestoreRequest request,
@@ -613,7 +613,7 @@ public final class ThreadServiceGrpc {
 
     /**
      * <pre>
-     * Moves the head to an earlier exchange, deleting nothing.
+     * Moves the head to an earlier exchange, and the documents to those that were there then, deleting nothing.
      * </pre>
      */
     public antiphon.gen.RestoreResponse restore(antiphon.gen.RestoreRequest request) throws io.grpc.StatusException {
@@ -713,7 +713,7 @@ public final class ThreadServiceGrpc {
 
     /**
      * <pre>
-     * Moves the head to an earlier exchange, deleting nothing.
+     * Moves the head to an earlier exchange, and the documents to those that were there then, deleting nothing.
      * </pre>
      */
     public antiphon.gen.RestoreResponse restore(antiphon.gen.RestoreRequest request) {
@@ -819,7 +819,7 @@ public final class ThreadServiceGrpc {
 
     /**
      * <pre>
-     * Moves the head to an earlier exchange, deleting nothing.
+     * Moves the head to an earlier exchange, and the documents to those that were there then, deleting nothing.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<antiphon.gen.RestoreResponse> restore(

@@ -187,32 +187,34 @@ public final class ThreadServiceProto extends com.google.protobuf.GeneratedFile 
       "eSize\022\035\n\npage_token\030\003 \001(\tR\tpageToken\"j\n\021" +
       "ListMovesResponse\022-\n\005moves\030\001 \003(\0132\027.antip" +
       "hon.v1.ThreadMoveR\005moves\022&\n\017next_page_to" +
-      "ken\030\002 \001(\tR\rnextPageToken\"\243\001\n\nThreadMove\022" +
+      "ken\030\002 \001(\tR\rnextPageToken\"\377\001\n\nThreadMove\022" +
       "(\n\020from_exchange_id\030\001 \001(\tR\016fromExchangeI" +
       "d\022$\n\016to_exchange_id\030\002 \001(\tR\014toExchangeId\022" +
       "\025\n\006run_id\030\003 \001(\tR\005runId\022.\n\004time\030\004 \001(\0132\032.g" +
-      "oogle.protobuf.TimestampR\004time2\257\005\n\rThrea" +
-      "dService\022[\n\006Create\022\'.antiphon.v1.ThreadS" +
-      "erviceCreateRequest\032(.antiphon.v1.Thread" +
-      "ServiceCreateResponse\022R\n\003Get\022$.antiphon." +
-      "v1.ThreadServiceGetRequest\032%.antiphon.v1" +
-      ".ThreadServiceGetResponse\022U\n\004List\022%.anti" +
-      "phon.v1.ThreadServiceListRequest\032&.antip" +
-      "hon.v1.ThreadServiceListResponse\022[\n\006Upda" +
-      "te\022\'.antiphon.v1.ThreadServiceUpdateRequ" +
-      "est\032(.antiphon.v1.ThreadServiceUpdateRes" +
-      "ponse\022[\n\006Delete\022\'.antiphon.v1.ThreadServ" +
-      "iceDeleteRequest\032(.antiphon.v1.ThreadSer" +
-      "viceDeleteResponse\022J\n\tListTurns\022\035.antiph" +
-      "on.v1.ListTurnsRequest\032\036.antiphon.v1.Lis" +
-      "tTurnsResponse\022D\n\007Restore\022\033.antiphon.v1." +
-      "RestoreRequest\032\034.antiphon.v1.RestoreResp" +
-      "onse\022J\n\tListMoves\022\035.antiphon.v1.ListMove" +
-      "sRequest\032\036.antiphon.v1.ListMovesResponse" +
-      "Bo\n\014antiphon.genB\022ThreadServiceProtoP\001\242\002" +
-      "\003AXX\252\002\013Antiphon.V1\312\002\013Antiphon\\V1\342\002\027Antip" +
-      "hon\\V1\\GPBMetadata\352\002\014Antiphon::V1b\006proto" +
-      "3"
+      "oogle.protobuf.TimestampR\004time\022.\n\023from_w" +
+      "orkspace_root\030\005 \001(\tR\021fromWorkspaceRoot\022*" +
+      "\n\021to_workspace_root\030\006 \001(\tR\017toWorkspaceRo" +
+      "ot2\257\005\n\rThreadService\022[\n\006Create\022\'.antipho" +
+      "n.v1.ThreadServiceCreateRequest\032(.antiph" +
+      "on.v1.ThreadServiceCreateResponse\022R\n\003Get" +
+      "\022$.antiphon.v1.ThreadServiceGetRequest\032%" +
+      ".antiphon.v1.ThreadServiceGetResponse\022U\n" +
+      "\004List\022%.antiphon.v1.ThreadServiceListReq" +
+      "uest\032&.antiphon.v1.ThreadServiceListResp" +
+      "onse\022[\n\006Update\022\'.antiphon.v1.ThreadServi" +
+      "ceUpdateRequest\032(.antiphon.v1.ThreadServ" +
+      "iceUpdateResponse\022[\n\006Delete\022\'.antiphon.v" +
+      "1.ThreadServiceDeleteRequest\032(.antiphon." +
+      "v1.ThreadServiceDeleteResponse\022J\n\tListTu" +
+      "rns\022\035.antiphon.v1.ListTurnsRequest\032\036.ant" +
+      "iphon.v1.ListTurnsResponse\022D\n\007Restore\022\033." +
+      "antiphon.v1.RestoreRequest\032\034.antiphon.v1" +
+      ".RestoreResponse\022J\n\tListMoves\022\035.antiphon" +
+      ".v1.ListMovesRequest\032\036.antiphon.v1.ListM" +
+      "ovesResponseBo\n\014antiphon.genB\022ThreadServ" +
+      "iceProtoP\001\242\002\003AXX\252\002\013Antiphon.V1\312\002\013Antipho" +
+      "n\\V1\342\002\027Antiphon\\V1\\GPBMetadata\352\002\014Antipho" +
+      "n::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -335,7 +337,7 @@ public final class ThreadServiceProto extends com.google.protobuf.GeneratedFile 
     internal_static_antiphon_v1_ThreadMove_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_antiphon_v1_ThreadMove_descriptor,
-        new java.lang.String[] { "FromExchangeId", "ToExchangeId", "RunId", "Time", });
+        new java.lang.String[] { "FromExchangeId", "ToExchangeId", "RunId", "Time", "FromWorkspaceRoot", "ToWorkspaceRoot", });
     descriptor.resolveAllFeaturesImmutable();
     antiphon.gen.RunProto.getDescriptor();
     antiphon.gen.ThreadProto.getDescriptor();

@@ -99,7 +99,8 @@ private static final long serialVersionUID = 0L;
   public static final int THREAD_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * As of a point on a thread's path: what the next turn started from, and at the head the live state.
+   * As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+   * a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
    * </pre>
    *
    * <code>.antiphon.v1.ThreadTurnPoint thread = 1 [json_name = "thread"];</code>
@@ -111,7 +112,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As of a point on a thread's path: what the next turn started from, and at the head the live state.
+   * As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+   * a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
    * </pre>
    *
    * <code>.antiphon.v1.ThreadTurnPoint thread = 1 [json_name = "thread"];</code>
@@ -126,7 +128,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As of a point on a thread's path: what the next turn started from, and at the head the live state.
+   * As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+   * a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
    * </pre>
    *
    * <code>.antiphon.v1.ThreadTurnPoint thread = 1 [json_name = "thread"];</code>
@@ -643,7 +646,8 @@ private static final long serialVersionUID = 0L;
         antiphon.gen.ThreadTurnPoint, antiphon.gen.ThreadTurnPoint.Builder, antiphon.gen.ThreadTurnPointOrBuilder> threadBuilder_;
     /**
      * <pre>
-     * As of a point on a thread's path: what the next turn started from, and at the head the live state.
+     * As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+     * a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
      * </pre>
      *
      * <code>.antiphon.v1.ThreadTurnPoint thread = 1 [json_name = "thread"];</code>
@@ -655,7 +659,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As of a point on a thread's path: what the next turn started from, and at the head the live state.
+     * As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+     * a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
      * </pre>
      *
      * <code>.antiphon.v1.ThreadTurnPoint thread = 1 [json_name = "thread"];</code>
@@ -677,7 +682,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As of a point on a thread's path: what the next turn started from, and at the head the live state.
+     * As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+     * a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
      * </pre>
      *
      * <code>.antiphon.v1.ThreadTurnPoint thread = 1 [json_name = "thread"];</code>
@@ -697,7 +703,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As of a point on a thread's path: what the next turn started from, and at the head the live state.
+     * As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+     * a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
      * </pre>
      *
      * <code>.antiphon.v1.ThreadTurnPoint thread = 1 [json_name = "thread"];</code>
@@ -715,7 +722,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As of a point on a thread's path: what the next turn started from, and at the head the live state.
+     * As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+     * a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
      * </pre>
      *
      * <code>.antiphon.v1.ThreadTurnPoint thread = 1 [json_name = "thread"];</code>
@@ -742,7 +750,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As of a point on a thread's path: what the next turn started from, and at the head the live state.
+     * As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+     * a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
      * </pre>
      *
      * <code>.antiphon.v1.ThreadTurnPoint thread = 1 [json_name = "thread"];</code>
@@ -765,7 +774,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As of a point on a thread's path: what the next turn started from, and at the head the live state.
+     * As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+     * a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
      * </pre>
      *
      * <code>.antiphon.v1.ThreadTurnPoint thread = 1 [json_name = "thread"];</code>
@@ -775,7 +785,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As of a point on a thread's path: what the next turn started from, and at the head the live state.
+     * As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+     * a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
      * </pre>
      *
      * <code>.antiphon.v1.ThreadTurnPoint thread = 1 [json_name = "thread"];</code>
@@ -793,7 +804,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As of a point on a thread's path: what the next turn started from, and at the head the live state.
+     * As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+     * a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
      * </pre>
      *
      * <code>.antiphon.v1.ThreadTurnPoint thread = 1 [json_name = "thread"];</code>

@@ -12,7 +12,8 @@ public interface WorkspacePointOrBuilder extends
 
   /**
    * <pre>
-   * As of a point on a thread's path: what the next turn started from, and at the head the live state.
+   * As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+   * a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
    * </pre>
    *
    * <code>.antiphon.v1.ThreadTurnPoint thread = 1 [json_name = "thread"];</code>
@@ -21,7 +22,8 @@ public interface WorkspacePointOrBuilder extends
   boolean hasThread();
   /**
    * <pre>
-   * As of a point on a thread's path: what the next turn started from, and at the head the live state.
+   * As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+   * a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
    * </pre>
    *
    * <code>.antiphon.v1.ThreadTurnPoint thread = 1 [json_name = "thread"];</code>
@@ -30,7 +32,8 @@ public interface WorkspacePointOrBuilder extends
   antiphon.gen.ThreadTurnPoint getThread();
   /**
    * <pre>
-   * As of a point on a thread's path: what the next turn started from, and at the head the live state.
+   * As of a point on a thread's path: what the next turn started from. At the end of the path, named by its turn or run, that is what
+   * a turn at work started from, else the live state; without turn or run it is the live state, whatever is at work.
    * </pre>
    *
    * <code>.antiphon.v1.ThreadTurnPoint thread = 1 [json_name = "thread"];</code>

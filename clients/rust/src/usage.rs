@@ -1,0 +1,60 @@
+//! What was consumed. Knows nothing of by what.
+
+use crate::pb;
+use crate::word::Completeness;
+
+/// The tokens of one model call with its retries and repairs, or of a run. What the provider did not say is absent, which is not zero.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Usage {
+    /// All that were read, cached ones included.
+    pub input_tokens: Option<u64>,
+    /// All that were written, reasoning included.
+    pub output_tokens: Option<u64>,
+    /// Both.
+    pub total_tokens: Option<u64>,
+    /// Those of the input that the provider had.
+    pub cached_input_tokens: Option<u64>,
+    /// Those of the input that it keeps.
+    pub cache_written_tokens: Option<u64>,
+    /// Those of the output that the model thought with.
+    pub reasoning_tokens: Option<u64>,
+    /// How much is known.
+    pub completeness: Completeness,
+    /// It is the caller's word; the server did not see the call.
+    pub reported: bool,
+}
+
+impl Usage {
+    /// What a call of the caller's own read and wrote.
+    pub fn new(input_tokens: u64, output_tokens: u64) -> Self {
+        Self { input_tokens: Some(input_tokens), output_tokens: Some(output_tokens), ..Self::default() }
+    }
+
+    pub(crate) fn from_raw(raw: Option<&pb::Usage>) -> Self {
+        let Some(raw) = raw else { return Self { completeness: Completeness::Missing, ..Self::default() } };
+        Self {
+            input_tokens: raw.input_tokens,
+            output_tokens: raw.output_tokens,
+            total_tokens: raw.total_tokens,
+            cached_input_tokens: raw.cached_input_tokens,
+            cache_written_tokens: raw.cache_written_tokens,
+            reasoning_tokens: raw.reasoning_tokens,
+            completeness: Completeness::from_raw(raw.completeness),
+            reported: raw.reported,
+        }
+    }
+
+    /// How it goes out, with a call that the caller made.
+    pub(crate) fn to_raw(&self) -> pb::Usage {
+        pb::Usage {
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            total_tokens: self.total_tokens,
+            cached_input_tokens: self.cached_input_tokens,
+            cache_written_tokens: self.cache_written_tokens,
+            reasoning_tokens: self.reasoning_tokens,
+            ..pb::Usage::default()
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Results in the words of the scenarios, and whether what is expected is a part of them. Knows nothing of how they came about.
+
+use antiphon_client::{
+    Coordination, Decision, Exchange, Inspection, Message, OfferedTool, Outcome, Probe, Recorded, Run, Thread,
+};
+use serde_json::{Value, json};
+
+pub(crate) fn exchange(found: &Exchange) -> Value {
+    let calls = found
+        .tool_calls
+        .iter()
+        .map(|call| json!({"call_id": call.call_id, "name": call.name, "arguments_json": call.arguments}));
+    json!({
+        "exchange_id": found.exchange_id, "parent_exchange_id": found.parent_exchange_id, "run_id": found.run_id,
+        "thread_id": found.thread_id, "turn": found.turn, "text": found.text, "stop_reason": found.stop_reason.to_string(),
+        "validation": found.validation.to_string(), "captured": found.captured, "tool_calls": calls.collect::<Vec<_>>(),
+        "tools": names(&found.tools), "standing_tools": names(&found.standing_tools),
+        "warnings": found.warnings.iter().map(|warning| &warning.code).collect::<Vec<_>>(),
+        "profile": found.profile(), "model": found.model(), "messages": transcript(&found.messages),
+    })
+}
+
+pub(crate) fn probe(found: &Probe) -> Value {
+    json!({
+        "text": found.text, "stop_reason": found.stop_reason.to_string(), "run_id": found.run_id,
+        "messages": transcript(&found.messages),
+    })
+}
+
+pub(crate) fn recorded(found: &Recorded) -> Value {
+    json!({
+        "exchange_id": found.exchange_id, "exchange_ids": found.exchange_ids, "stored": found.stored,
+        "matched": found.matched,
+    })
+}
+
+pub(crate) fn inspection(found: &Inspection) -> Value {
+    json!({"messages": transcript(&found.messages), "path": found.path})
+}
+
+pub(crate) fn outcome(found: &Outcome) -> Value {
+    json!({
+        "state": found.state.to_string(),
+        "undelivered": found.undelivered.as_ref().map(|exchange| &exchange.text),
+    })
+}
+
+pub(crate) fn thread(found: &Thread) -> Value {
+    json!({
+        "id": found.thread_id, "name": found.name, "head": found.head_exchange_id, "turn_count": found.turn_count,
+    })
+}
+
+pub(crate) fn run(found: &Run) -> Value {
+    json!({
+        "id": found.run_id, "state": found.state.to_string(), "exchange_id": found.exchange_id,
+        "captured": found.captured, "attempt": found.attempt, "model_calls": found.model_calls,
+    })
+}
+
+pub(crate) fn coordination(found: &Coordination) -> Value {
+    json!({
+        "id": found.coordination_id, "state": found.state.to_string(), "exchange_id": found.exchange_id,
+        "turns_started": found.turns_started, "turns_remaining": found.turns_remaining,
+    })
+}
+
+pub(crate) fn decision(found: &Decision) -> Value {
+    json!({
+        "exchange": exchange(&found.exchange), "starting": found.starting, "stop_reason": found.stop_reason.to_string(),
+        "turns_started": found.turns_started, "turns_remaining": found.turns_remaining, "thread_id": found.thread_id,
+    })
+}
+
+fn names(tools: &[OfferedTool]) -> Vec<&str> {
+    tools.iter().map(|tool| tool.name.as_str()).collect()
+}
+
+fn transcript(messages: &[Message]) -> Vec<Value> {
+    let shown = |message: &Message| {
+        let results: String = message.tool_results.iter().map(|result| result.text.as_str()).collect();
+        json!({"role": message.role.to_string(), "text": format!("{}{results}", message.text)})
+    };
+    messages.iter().map(shown).collect()
+}
+
+/// Whether what is expected is a part of what was found.
+pub(crate) fn part(expected: &Value, found: &Value, place: &str) -> Result<(), String> {
+    match expected {
+        Value::Object(fields) => match fields.iter().next() {
+            Some((key, value)) if fields.len() == 1 && key == "contains" => contains(value, found, place),
+            Some((key, value)) if fields.len() == 1 && key == "length" => {
+                let count = found.as_array().map(Vec::len);
+                agree(count.map(Value::from).as_ref() == Some(value), || {
+                    format!("{place}: {found} has not {value} items")
+                })
+            }
+            Some((key, value)) if fields.len() == 1 && key == "differs" => {
+                agree(value != found, || format!("{place}: it is {found}"))
+            }
+            None => agree(found.as_object().is_some_and(serde_json::Map::is_empty), || {
+                format!("{place}: {found} is not empty")
+            }),
+            Some(_) => fields.iter().try_for_each(|(name, value)| match found.get(name) {
+                Some(one) => part(value, one, &format!("{place}.{name}")),
+                None => Err(format!("{place}: there is no {name} in {found}")),
+            }),
+        },
+        Value::Array(items) => {
+            let there = found.as_array().filter(|there| there.len() == items.len());
+            let there = there.ok_or_else(|| format!("{place}: {found} has not {} items", items.len()))?;
+            let pairs = items.iter().zip(there).enumerate();
+            pairs.into_iter().try_for_each(|(at, (item, one))| part(item, one, &format!("{place}.{at}")))
+        }
+        _ => agree(expected == found, || format!("{place}: it is {found}, not {expected}")),
+    }
+}
+
+fn contains(wanted: &Value, found: &Value, place: &str) -> Result<(), String> {
+    let there = match found {
+        Value::String(text) => wanted.as_str().is_some_and(|wanted| text.contains(wanted)),
+        Value::Array(items) => items.contains(wanted),
+        _ => false,
+    };
+    agree(there, || format!("{place}: {found} has no {wanted}"))
+}
+
+fn agree(holds: bool, else_say: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(else_say()) }
+}
