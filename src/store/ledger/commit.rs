@@ -281,8 +281,10 @@ struct Plan {
 
 impl Plan {
     fn new(changes: &Changes) -> Self {
-        let (guards, causes) =
-            changes.guards.iter().map(|(guard, lost)| (guard.clone(), Cause::Lost(lost.clone()))).unzip();
+        // A version that comes with the set need not be there before it.
+        let comes = |lost: &Lost| matches!(lost, Lost::VersionGone(root) if changes.nodes.contains_key(root));
+        let guards = changes.guards.iter().filter(|(_, lost)| !comes(lost));
+        let (guards, causes) = guards.map(|(guard, lost)| (guard.clone(), Cause::Lost(lost.clone()))).unzip();
         let mut write = Write { guards, puts: changes.puts.clone(), deletes: changes.deletes.clone() };
         write.puts.extend(pointers(changes));
         Self { write, causes }
