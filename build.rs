@@ -21,6 +21,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mut stored = protox::Compiler::new(["proto"])?;
     stored.include_imports(true).open_files(files("proto/antiphon/storage/v1")?)?;
+    // By which an export writes stored records as JSON.
+    std::fs::write(out.join("storage.bin"), stored.encode_file_descriptor_set())?;
     tonic_prost_build::configure()
         .btree_map(".")
         .bytes(".")

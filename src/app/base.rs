@@ -141,7 +141,7 @@ impl App {
     /// An exchange that must be there.
     pub(super) async fn parent(&self, namespace: &Namespace, id: ExchangeId) -> Result<Parent, Fault> {
         match self.ledger.exchange(namespace, id).await.map_err(store_fault)? {
-            Some((exchange, place)) => Ok(Parent { exchange, place: Some(place) }),
+            Some((exchange, place)) => Ok(Parent { exchange: whole(exchange)?, place: Some(place) }),
             None => Err(Fault::not_found(Reason::ExchangeNotFound, "exchange", id.to_string())),
         }
     }
@@ -385,6 +385,7 @@ impl App {
             created_at: self.clock.now(),
             workspace: Around::default(),
             head_before: HeadBefore::Untold,
+            erased: None,
             messages: given.messages,
             assistant: given.assistant,
         }
@@ -397,6 +398,7 @@ impl App {
             && let Some(id) = run.exchange
             && run.state == State::PendingTools
             && let Some((exchange, place)) = self.ledger.exchange(namespace, id).await.map_err(store_fault)?
+            && exchange.erased.is_none()
         {
             return Ok(Some((place, exchange, Some((run, token)))));
         }
@@ -421,6 +423,24 @@ impl App {
             (Some((thread, _)), Some((head, token))) => Ok((thread, head, token)),
             _ => Err(Fault::not_found(Reason::ThreadNotFound, "thread", id.as_str())),
         }
+    }
+}
+
+/// An exchange that was not erased.
+pub(super) fn whole(exchange: Exchange) -> Result<Exchange, Fault> {
+    if exchange.erased.is_some() { Err(erased(&exchange)) } else { Ok(exchange) }
+}
+
+/// What was said is gone.
+fn erased(exchange: &Exchange) -> Fault {
+    let receipt = exchange.erased.as_ref().map(|erased| erased.receipt.as_str()).unwrap_or_default();
+    let message =
+        format!("exchange {} was erased: what was said there is gone; go on from an exchange before it", exchange.id);
+    let fault =
+        Fault::new(Reason::ExchangeErased, message).with("exchange_id", exchange.id).with("receipt_id", receipt);
+    match exchange.parent {
+        Some(parent) => fault.with("parent_exchange_id", parent),
+        None => fault,
     }
 }
 

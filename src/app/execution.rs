@@ -184,6 +184,10 @@ impl App {
 
     /// A run that failed after some of its exchanges goes on from the last: it waits for results again.
     async fn reopen(&self, namespace: &Namespace, run: Run, token: &Token) -> Result<Outcome, Fault> {
+        if let Some(last) = run.exchange {
+            // It may have been erased, and then the run has nothing to go on from.
+            self.parent(namespace, last).await?;
+        }
         let run = run.moved_to(State::PendingTools, self.clock.now());
         let run = Run {
             attempt: run.attempt.saturating_add(1),

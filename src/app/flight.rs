@@ -417,6 +417,11 @@ impl Flights {
         state.runs.len() + state.probes
     }
 
+    /// How many runs of a namespace are in flight.
+    pub fn count_in(&self, namespace: &Namespace) -> usize {
+        lock(&self.state).runs.keys().filter(|(of, _)| of == namespace).count()
+    }
+
     /// What ends every flight when the server stops.
     pub fn interrupt(&self) -> CancellationToken {
         self.interrupt.clone()

@@ -14,7 +14,7 @@ use crate::domain::thread::{Head, NewThread, Thread};
 use crate::domain::workspace::{Live, Root};
 use crate::store::ledger::Changes;
 
-use super::base::{Parent, empty_thread, head_at};
+use super::base::{Parent, empty_thread, head_at, whole};
 use super::replay::conflict;
 use super::thread::Repeatable;
 use super::turn::{Base, ForkBase, Outcome, ThreadState, Turn};
@@ -147,6 +147,7 @@ impl App {
                 let message = format!("request id `{id}` is used by another call at this moment: repeat this one");
                 Err(Fault::new(Reason::RequestIdConflict, message).with("request_id", id))
             }
+            Err(Lost::VersionGone(_)) => Err(super::workspace::version_gone()),
             Err(lost) => Err(Fault::new(Reason::Internal, format!("a fork met {lost:?}"))),
         }
     }
@@ -233,7 +234,7 @@ impl App {
             (_, None) => return Err(empty_thread(id)),
         };
         match self.ledger.turn_end(namespace, &path, turn).await.map_err(store_fault)? {
-            Some(exchange) if !exchange.is_pending() => Ok(exchange),
+            Some(exchange) if !exchange.is_pending() => whole(exchange),
             _ => {
                 let message = format!("there is no turn {turn}: the last one of thread `{id}` is {}", head.turn_count);
                 Err(Fault::field("thread.after_turn.turn", message))

@@ -35,9 +35,12 @@ pub mod record;
 pub mod reload;
 pub mod replay;
 pub mod restore;
+pub mod retention;
 pub mod run;
+pub mod stats;
 pub mod thread;
 pub mod tool;
+pub mod transfer;
 pub mod turn;
 pub mod verify;
 mod view;
@@ -63,6 +66,17 @@ impl Caller {
     pub fn new(namespace: Namespace) -> Self {
         Self { namespace, credential: None, deadline: None }
     }
+
+    /// The only namespace that the caller may read and write; none for one who speaks for the server as a whole. As long as there are no
+    /// credentials, that is everybody who reaches it.
+    pub fn only_namespace(&self) -> Option<&Namespace> {
+        None
+    }
+
+    /// Who is told to have done something: the name of the credential; empty without one.
+    pub fn name(&self) -> &str {
+        ""
+    }
 }
 
 /// What the verbs work with. One for each server; cheap to share.
@@ -81,6 +95,8 @@ pub struct App {
     remembered: replay::Cache,
     coordinations: coordination::Lives,
     meters: meters::Meters,
+    counted: stats::Counted,
+    transfers: transfer::Transfers,
     draining: AtomicBool,
     /// Tells streams that the server is shutting down.
     drains: CancellationToken,
@@ -114,6 +130,8 @@ impl App {
             remembered,
             coordinations: coordination::Lives::default(),
             meters: meters::Meters::default(),
+            counted: stats::Counted::default(),
+            transfers: transfer::Transfers::default(),
             draining: AtomicBool::new(false),
             drains: CancellationToken::new(),
             drained_by: AtomicU64::new(0),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::exchange::Exchange;
+use crate::domain::exchange::{Exchange, Origin};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph;
 use crate::domain::id::{ExchangeId, Hash, Namespace, RunId};
@@ -38,6 +38,8 @@ pub struct Transcript {
     pub facts: BTreeMap<usize, Facts>,
     /// Labels of what is new.
     pub labels: BTreeMap<String, String>,
+    /// How it came to be here: told by its caller, or with an import.
+    pub origin: Origin,
 }
 
 /// Where a transcript begins.
@@ -127,6 +129,22 @@ impl App {
         Err(Fault::new(Reason::HeadMoved, message).retry_after(100))
     }
 
+    /// How many exchanges of a transcript from a root would be stored, and how many are there. Nothing is written.
+    ///
+    /// # Errors
+    /// When it cannot be cut, or its calls and results do not pair up.
+    pub async fn try_transcript(&self, caller: &Caller, transcript: &Transcript) -> Result<(usize, usize), Fault> {
+        let cuts =
+            transcript::cut(&transcript.messages).map_err(|error| malformed(&error, transcript.messages.len()))?;
+        check_facts(&transcript.facts, &cuts)?;
+        let paired =
+            pairing::pair(&[], transcript.messages.clone(), || self.new_call_id()).map_err(|error| unpaired(&error))?;
+        let hashes = hashes(&caller.namespace, None, &cuts, &paired.messages);
+        let total = cuts.len();
+        let known = self.known(&caller.namespace, None, &Cuts { cuts, hashes }, None).await?;
+        Ok((total.saturating_sub(known.matched.len()), known.matched.len()))
+    }
+
     /// Absent when the thread moved and the caller expected no certain head.
     async fn try_record(
         &self,
@@ -172,6 +190,8 @@ impl App {
             changes.hold_workspace(&thread.id, live_token.as_ref());
         }
         if !new.exchanges.is_empty() {
+            // They name the documents of the one before them, which may be erased meanwhile.
+            changes.hold_version(known.last.as_ref().and_then(|parent| parent.exchange.workspace.after));
             changes.append(new.exchanges.clone(), known.last.as_ref().and_then(|parent| parent.place));
         }
         let end = new.exchanges.last().or(known.matched.last()).or(known.last.as_ref().map(|parent| &parent.exchange));
@@ -230,6 +250,7 @@ impl App {
             }
             Lost::ThreadChanged(_)
             | Lost::WorkspaceChanged(_)
+            | Lost::VersionGone(_)
             | Lost::CoordinationExists(_)
             | Lost::CoordinationChanged(_)
             | Lost::PreparedChanged(_) => Ok(None),

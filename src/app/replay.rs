@@ -201,6 +201,18 @@ impl Cache {
         }
     }
 
+    /// Forgets a result.
+    pub(super) fn forget(&self, namespace: &Namespace, run_id: &RunId) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (namespace.clone(), run_id.clone());
+        state.results.remove(&key);
+        if let Some(at) = state.order.iter().position(|(kept, _)| *kept == key)
+            && let Some((_, bytes)) = state.order.remove(at)
+        {
+            state.bytes -= bytes;
+        }
+    }
+
     /// A result that is kept.
     pub(super) fn get(&self, namespace: &Namespace, run_id: &RunId) -> Option<Uncaptured> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

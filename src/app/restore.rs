@@ -114,6 +114,7 @@ impl App {
                 changes.hold_workspace(id, seen.as_ref());
             } else {
                 let live = Live { root, sequence: live.sequence.saturating_add(1), updated_at: now };
+                changes.hold_version(root);
                 changes.replace_workspace(id, &live, seen.as_ref());
             }
         }
@@ -123,7 +124,9 @@ impl App {
                 tracing::info!(name: "thread.restored", thread = %id, exchange = %to);
                 Ok(true)
             }
-            Err(Lost::HeadMoved(_) | Lost::WorkspaceChanged(_) | Lost::ThreadChanged(_)) => Ok(false),
+            Err(Lost::HeadMoved(_) | Lost::WorkspaceChanged(_) | Lost::ThreadChanged(_) | Lost::VersionGone(_)) => {
+                Ok(false)
+            }
             Err(Lost::RequestExists(id)) => {
                 let message = format!("request id `{id}` is used by another call at this moment: repeat this one");
                 Err(Fault::new(Reason::RequestIdConflict, message).with("request_id", id))
@@ -252,8 +255,9 @@ impl App {
                     if forked_at == Some(head) {
                         break;
                     }
-                    let exchange = self.parent(namespace, head).await?.exchange;
-                    match by_turn(exchange, id) {
+                    // An erased one still tells of its move, though of no documents.
+                    let exchange = self.ledger.exchange(namespace, head).await.map_err(store_fault)?;
+                    match exchange.and_then(|(exchange, _)| by_turn(exchange, id)) {
                         Some(moved) => (moved, before),
                         None => break,
                     }

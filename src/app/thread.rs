@@ -285,6 +285,7 @@ impl App {
                 let message = format!("request id `{id}` is used by another call at this moment: repeat this one");
                 Err(Fault::new(Reason::RequestIdConflict, message).with("request_id", id))
             }
+            Err(Lost::VersionGone(_)) => Err(super::workspace::version_gone()),
             Err(Lost::ExchangeExists(id) | Lost::ParentMissing(id)) => Err(super::misplaced(id)),
             Err(Lost::RunExists(id) | Lost::RunChanged(id)) => {
                 Err(Fault::new(Reason::Internal, format!("run `{id}` is in the way of a change of threads")))
@@ -331,6 +332,14 @@ impl App {
                 },
             );
         }
+    }
+
+    /// Whether there is a thread.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn has_thread(&self, caller: &Caller, id: &ThreadId) -> Result<bool, Fault> {
+        Ok(self.ledger.head(&caller.namespace, id).await.map_err(store_fault)?.is_some())
     }
 
     /// Turns on a thread's path from one number on; with the number to go on from, when there may be more.

@@ -3,8 +3,9 @@
 use tokio::sync::mpsc;
 
 use crate::domain::fault::Fault;
-use crate::store::verify::{Event, Finding, Report, verify_namespace};
+use crate::store::verify::{Event, Finding, Report, verify_namespace, verify_part};
 
+use super::graph::Scope;
 use super::{App, Caller, store_fault};
 
 /// What a verification says while it goes on.
@@ -18,11 +19,25 @@ pub enum Verified {
 }
 
 impl App {
-    /// Looks at every record of the caller's namespace, and tells what it finds until it is done, has told `max` findings, or nobody listens.
+    /// Looks at every record of the caller's namespace, or of a part of the graph with all that it needs, and tells what it finds until it is done, has told `max` findings, or nobody listens.
     ///
     /// # Errors
     /// When the store fails. Damage is a finding, not an error.
-    pub async fn verify(&self, caller: &Caller, max: u32, out: &mpsc::Sender<Verified>) -> Result<(), Fault> {
+    pub async fn verify(
+        &self,
+        caller: &Caller,
+        scope: Option<&Scope>,
+        max: u32,
+        out: &mpsc::Sender<Verified>,
+    ) -> Result<(), Fault> {
+        let wanted = match scope {
+            None => None,
+            Some(scope) => {
+                self.ledger.complete_indexes(&caller.namespace).await.map_err(store_fault)?;
+                self.scope_begin(caller, scope).await?;
+                Some([scope.wanted()])
+            }
+        };
         let (tell, mut told) = mpsc::unbounded_channel();
         let mut on_event = move |event: Event<'_>| {
             let verified = match event {
@@ -33,7 +48,12 @@ impl App {
             drop(tell.send(verified));
         };
         let stored = self.ledger.unkept();
-        let verification = verify_namespace(&stored, &caller.namespace, &mut on_event);
+        let verification = async {
+            match &wanted {
+                None => verify_namespace(&stored, &caller.namespace, &mut on_event).await,
+                Some(wanted) => verify_part(&stored, &caller.namespace, wanted, &mut on_event).await,
+            }
+        };
         tokio::pin!(verification);
         let (mut findings, mut seen) = (0_u32, Report::default());
         loop {

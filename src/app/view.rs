@@ -38,7 +38,8 @@ impl App {
         let max = self.limits.max_history_bytes;
         let exchanges = self.ledger.exchanges(namespace, &path, 1, usize::MAX, max).await.map_err(store_fault)?;
         if exchanges.last().is_some_and(|last| last.depth == place.depth) {
-            return Ok(exchanges);
+            // A gap says nothing to a model.
+            return Ok(exchanges.into_iter().filter(|exchange| exchange.erased.is_none()).collect());
         }
         let message =
             format!("the history has more than {max} bytes, which is the limit: start a new one with a summary");

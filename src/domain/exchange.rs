@@ -114,6 +114,19 @@ pub struct Exchange {
     pub workspace: Around,
     /// The head that its thread had before it.
     pub head_before: HeadBefore,
+    /// It was erased: nothing of what was said is left.
+    pub erased: Option<Erased>,
+}
+
+/// That an exchange was erased.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Erased {
+    /// The receipt; empty when it expired.
+    pub receipt: String,
+    /// When.
+    pub at: Moment,
+    /// By whom: the name of a credential.
+    pub by: String,
 }
 
 /// What an audit of tools needs of an exchange: no content.
@@ -138,6 +151,29 @@ pub struct Glance {
 }
 
 impl Exchange {
+    /// What is left of it when it is erased: its ids, its place, its hash, the head before it and what it consumed.
+    #[must_use]
+    pub fn erased(self, erased: Erased) -> Self {
+        Self {
+            messages: Vec::new(),
+            assistant: Message { role: Role::Assistant, parts: Vec::new() },
+            stop_reason_raw: String::new(),
+            offered: None,
+            standing: None,
+            lineage: Lineage::Unknown,
+            settings: Vec::new(),
+            validation: Validation::default(),
+            usage: Usage { provider_json: String::new(), ..self.usage },
+            observations: Vec::new(),
+            warnings: Vec::new(),
+            responder: Responder::default(),
+            labels: BTreeMap::new(),
+            workspace: Around::default(),
+            erased: Some(erased),
+            ..self
+        }
+    }
+
     /// The calls of its answer: whatever follows must answer each of them once.
     pub fn calls(&self) -> Vec<&ToolCall> {
         self.assistant.tool_calls().collect()

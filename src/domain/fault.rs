@@ -155,6 +155,10 @@ reasons! {
     PreparedNotFound = "PREPARED_NOT_FOUND",
     /// A tool's schema changed within a lineage and the caller asked for a refusal.
     ToolSchemaDrift = "TOOL_SCHEMA_DRIFT",
+    /// The exchange was erased.
+    ExchangeErased = "EXCHANGE_ERASED",
+    /// Others share what was to be erased.
+    EraseShared = "ERASE_SHARED",
 }
 
 /// What is wrong with one field.

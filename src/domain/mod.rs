@@ -11,6 +11,7 @@ pub mod id;
 pub mod message;
 pub mod pairing;
 pub mod prepared;
+pub mod retention;
 pub mod run;
 pub mod settings;
 pub mod source;

@@ -11,11 +11,13 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::call::Call;
-use super::convert::{admin, moment};
+use super::convert::{admin, moment, retention as convert_retention, transfer};
 use super::pb;
 use super::pb::admin_service_server::AdminService;
+use super::retention;
 use super::status::response;
-use super::unimplemented::{self, NoStream, refuse};
+use super::transfer::{receiving, sending};
+use super::unimplemented;
 use crate::app::App;
 use crate::domain::fault::Fault;
 use crate::domain::id::Moment;
@@ -90,10 +92,10 @@ fn duration(elapsed: Duration) -> prost_types::Duration {
 #[tonic::async_trait]
 impl AdminService for Admin {
     type VerifyStream = BoxStream<'static, Result<pb::VerifyResponse, Status>>;
-    type ExportStream = NoStream<pb::ExportResponse>;
-    type ImportStream = NoStream<pb::ImportResponse>;
-    type BackupStream = NoStream<pb::BackupResponse>;
-    type CollectGarbageStream = NoStream<pb::CollectGarbageResponse>;
+    type ExportStream = BoxStream<'static, Result<pb::ExportResponse, Status>>;
+    type ImportStream = BoxStream<'static, Result<pb::ImportResponse, Status>>;
+    type BackupStream = BoxStream<'static, Result<pb::BackupResponse, Status>>;
+    type CollectGarbageStream = BoxStream<'static, Result<pb::CollectGarbageResponse, Status>>;
 
     async fn get_server_info(
         &self,
@@ -106,9 +108,7 @@ impl AdminService for Admin {
     async fn verify(&self, request: Request<pb::VerifyRequest>) -> Result<Response<Self::VerifyStream>, Status> {
         let call = Call::of(&request)?;
         let request = request.into_inner();
-        if request.scope.is_some() {
-            return Err(call.status(&Fault::not_implemented(unimplemented::VERIFY_SCOPE)));
-        }
+        let scope = transfer::part_from_pb(request.scope).map_err(|fault| call.status(&fault))?;
         let max = match request.max_findings {
             0 => FINDINGS,
             max if max > MAX_FINDINGS => {
@@ -122,7 +122,7 @@ impl AdminService for Admin {
         let (failed, failure) = mpsc::channel(1);
         // Ends when the caller goes, since nobody receives then.
         tokio::spawn(async move {
-            if let Err(fault) = app.verify(&of.caller, max, &out).await {
+            if let Err(fault) = app.verify(&of.caller, scope.as_ref(), max, &out).await {
                 drop(failed.send(Err(of.status(&fault))).await);
             }
         });
@@ -133,72 +133,121 @@ impl AdminService for Admin {
     }
 
     async fn stats(&self, request: Request<pb::StatsRequest>) -> Result<Response<pb::StatsResponse>, Status> {
-        Err(refuse("AdminService.Stats", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(async { Ok(admin::stats_to_pb(self.app.stats(&call.caller).await?)) }).await
     }
 
     async fn export(&self, request: Request<pb::ExportRequest>) -> Result<Response<Self::ExportStream>, Status> {
-        Err(refuse("AdminService.Export", request.extensions()))
+        use pb::export_response::Event;
+        let call = Call::of(&request)?;
+        let exporting = call
+            .until_deadline(async {
+                let (scopes, omit_documents, resume) = transfer::export_from_pb(request.into_inner())?;
+                self.app.export(&call.caller, &scopes, omit_documents, resume).await
+            })
+            .await
+            .map_err(|fault| call.status(&fault))?;
+        let told = |event| pb::ExportResponse { event: Some(event) };
+        let request_id = call.request_id.clone();
+        let stream = sending(
+            call,
+            exporting,
+            move |started| told(Event::Started(started)),
+            move |event| told(transfer::exported_to_pb(event)),
+        );
+        Ok(response(stream, request_id.as_ref(), None))
     }
 
     async fn import(
         &self,
         request: Request<Streaming<pb::ImportRequest>>,
     ) -> Result<Response<Self::ImportStream>, Status> {
-        Err(refuse("AdminService.Import", request.extensions()))
+        let call = Call::of(&request)?;
+        let request_id = call.request_id.clone();
+        let stream = receiving(Arc::clone(&self.app), call, request.into_inner());
+        Ok(response(stream, request_id.as_ref(), None))
     }
 
     async fn backup(&self, request: Request<pb::BackupRequest>) -> Result<Response<Self::BackupStream>, Status> {
-        Err(refuse("AdminService.Backup", request.extensions()))
+        use pb::backup_response::Event;
+        let call = Call::of(&request)?;
+        let all = request.get_ref().all_namespaces;
+        let begun = call.until_deadline(self.app.backup(&call.caller, all)).await;
+        let exporting = begun.map_err(|fault| call.status(&fault))?;
+        let told = |event| pb::BackupResponse { event: Some(event) };
+        let request_id = call.request_id.clone();
+        let stream = sending(
+            call,
+            exporting,
+            move |started| told(Event::Started(started)),
+            move |event| told(transfer::backed_up_to_pb(event)),
+        );
+        Ok(response(stream, request_id.as_ref(), None))
     }
 
     async fn erase(&self, request: Request<pb::EraseRequest>) -> Result<Response<pb::EraseResponse>, Status> {
-        Err(refuse("AdminService.Erase", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(retention::erase(&self.app, &call, request.into_inner())).await
     }
 
     async fn get_erase_receipt(
         &self,
         request: Request<pb::GetEraseReceiptRequest>,
     ) -> Result<Response<pb::GetEraseReceiptResponse>, Status> {
-        Err(refuse("AdminService.GetEraseReceipt", request.extensions()))
+        let call = Call::of(&request)?;
+        let id = request.into_inner().receipt_id;
+        call.answer(async {
+            let erasure = self.app.erase_receipt(&call.caller, &id).await?;
+            Ok(pb::GetEraseReceiptResponse { receipt: Some(convert_retention::erased_to_pb(erasure)) })
+        })
+        .await
     }
 
     async fn create_pin(
         &self,
         request: Request<pb::CreatePinRequest>,
     ) -> Result<Response<pb::CreatePinResponse>, Status> {
-        Err(refuse("AdminService.CreatePin", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(retention::pin(&self.app, &call, request.into_inner())).await
     }
 
     async fn delete_pin(
         &self,
         request: Request<pb::DeletePinRequest>,
     ) -> Result<Response<pb::DeletePinResponse>, Status> {
-        Err(refuse("AdminService.DeletePin", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(retention::unpin(&self.app, &call, request.into_inner())).await
     }
 
     async fn list_pins(&self, request: Request<pb::ListPinsRequest>) -> Result<Response<pb::ListPinsResponse>, Status> {
-        Err(refuse("AdminService.ListPins", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(retention::pins(&self.app, &call, request.into_inner())).await
     }
 
     async fn set_expiry(
         &self,
         request: Request<pb::SetExpiryRequest>,
     ) -> Result<Response<pb::SetExpiryResponse>, Status> {
-        Err(refuse("AdminService.SetExpiry", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(retention::expire(&self.app, &call, request.into_inner())).await
     }
 
     async fn list_expiries(
         &self,
         request: Request<pb::ListExpiriesRequest>,
     ) -> Result<Response<pb::ListExpiriesResponse>, Status> {
-        Err(refuse("AdminService.ListExpiries", request.extensions()))
+        let call = Call::of(&request)?;
+        call.answer(retention::expiries(&self.app, &call, request.into_inner())).await
     }
 
     async fn collect_garbage(
         &self,
         request: Request<pb::CollectGarbageRequest>,
     ) -> Result<Response<Self::CollectGarbageStream>, Status> {
-        Err(refuse("AdminService.CollectGarbage", request.extensions()))
+        let call = Call::of(&request)?;
+        let how = convert_retention::collect_from_pb(request.into_inner()).map_err(|fault| call.status(&fault))?;
+        let request_id = call.request_id.clone();
+        Ok(response(retention::collecting(Arc::clone(&self.app), call, how), request_id.as_ref(), None))
     }
 
     async fn reload(&self, request: Request<pb::ReloadRequest>) -> Result<Response<pb::ReloadResponse>, Status> {

@@ -6,6 +6,7 @@ use crate::app::probe::Probe;
 use crate::app::record::{Transcript, TranscriptStart, TranscriptThread};
 use crate::app::thread::{Repeatable, ThreadChange};
 use crate::app::turn::{Base, Facts, Input, ThreadRef, Turn, UncapturedPrefix};
+use crate::domain::exchange::Origin;
 use crate::domain::id::{Hash, Moment};
 
 use super::convert::execution::{Request, Results};
@@ -187,6 +188,7 @@ pub(super) fn record(record: record::Record, fingerprint: Hash) -> (Transcript, 
         thread,
         facts: record.facts.into_iter().map(|(index, known)| (index, facts(known))).collect(),
         labels: record.labels,
+        origin: Origin::Recorded,
     };
     (transcript, Repeatable { request_id: record.request_id, fingerprint })
 }

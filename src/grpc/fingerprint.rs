@@ -91,6 +91,26 @@ pub fn branch(request: &pb::ForkRequest, branch: &pb::ForkBranch) -> Hash {
     hash("ForkBranch", &bare)
 }
 
+/// Of an Erase.
+pub fn erase(request: &pb::EraseRequest) -> Hash {
+    hash("Erase", &pb::EraseRequest { request_id: String::new(), ..request.clone() })
+}
+
+/// Of a CreatePin.
+pub fn create_pin(request: &pb::CreatePinRequest) -> Hash {
+    hash("CreatePin", &pb::CreatePinRequest { request_id: String::new(), ..request.clone() })
+}
+
+/// Of a DeletePin.
+pub fn delete_pin(request: &pb::DeletePinRequest) -> Hash {
+    hash("DeletePin", &pb::DeletePinRequest { request_id: String::new(), ..request.clone() })
+}
+
+/// Of a SetExpiry.
+pub fn set_expiry(request: &pb::SetExpiryRequest) -> Hash {
+    hash("SetExpiry", &pb::SetExpiryRequest { request_id: String::new(), ..request.clone() })
+}
+
 /// Of a Record. Run ids in its facts name what is to be stored, so they count.
 pub fn record(request: &pb::RecordRequest) -> Hash {
     let bare = pb::RecordRequest {

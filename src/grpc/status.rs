@@ -111,6 +111,8 @@ pub fn code(fault: &Fault) -> Code {
         | OutOfOrder
         | PreparedUsed
         | PreparedStale
+        | ExchangeErased
+        | EraseShared
         | ToolSchemaDrift => Code::FailedPrecondition,
         BackendQueueFull | ProviderRateLimited => Code::ResourceExhausted,
         ProviderTimeout | Deadline => Code::DeadlineExceeded,

@@ -18,6 +18,7 @@ use crate::app::App;
 use crate::app::thread::Repeatable;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::Hash;
+use crate::domain::workspace::Root;
 
 /// WorkspaceService.
 pub(super) struct Workspaces {
@@ -139,6 +140,7 @@ impl Workspaces {
             let message = format!("is beyond the end: the document has {} bytes", document.size_bytes);
             return Err(Fault::field("offset", message));
         }
+        let root = version.root;
         let opened = pb::DocumentOpened {
             document: Some(convert::document_to_pb(document)),
             version: Some(convert::version_to_pb(version)),
@@ -147,6 +149,7 @@ impl Workspaces {
             app: Arc::clone(&self.app),
             call,
             opened: Some(opened),
+            root,
             pieces: pieces.into(),
             skip: offset,
             rest: Bytes::new(),
@@ -168,6 +171,8 @@ struct Reading {
     app: Arc<App>,
     call: Call,
     opened: Option<pb::DocumentOpened>,
+    /// The version that it is of.
+    root: Root,
     pieces: VecDeque<Hash>,
     /// Bytes to leave out before the next one.
     skip: u64,
@@ -182,7 +187,7 @@ impl Reading {
         }
         while self.rest.is_empty() {
             let Some(piece) = self.pieces.pop_front() else { return Ok(None) };
-            self.rest = self.app.document_piece(&self.call.caller, piece).await?;
+            self.rest = self.app.document_piece(&self.call.caller, self.root, piece).await?;
             let skip = usize::try_from(self.skip).unwrap_or(usize::MAX).min(self.rest.len());
             self.skip -= u64::try_from(skip).unwrap_or(u64::MAX);
             self.rest = self.rest.split_off(skip);

@@ -18,6 +18,8 @@
 //!  w thread 0              the documents of a thread that writes change
 //!  n hash                  node of a version of documents
 //!  m thread 0 number       a move of a head that no exchange tells of; 8 bytes, most significant byte first
+//!  z pin 0                 pin                         a receipt 0   receipt of an erasure
+//!  e time target           expiry, soonest first       y target      when a target expires
 //! ```
 //!
 //! No key is a proper prefix of another: those of one letter have one width, or have a zero that no name has
@@ -29,6 +31,9 @@ use std::ops::Bound;
 use super::{Key, Range};
 use crate::domain::graph::Place;
 use crate::domain::id::{BranchId, CoordinationId, ExchangeId, Hash, Moment, PreparedId, RequestId, RunId, ThreadId};
+
+#[cfg(test)]
+mod tests;
 
 /// What a key names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -77,6 +82,14 @@ pub enum Entry {
     Node(Hash),
     /// A move of a head that no exchange tells of.
     Move(ThreadId, u64),
+    /// A pin.
+    Pin(String),
+    /// What expires at a moment, by the hash of what it is.
+    Expiry(Moment, Hash),
+    /// When something expires, by the hash of what it is.
+    Due(Hash),
+    /// The receipt of an erasure.
+    Receipt(String),
 }
 
 /// Which kind of record a key names.
@@ -126,14 +139,24 @@ pub enum Kind {
     Node,
     /// Moves of heads.
     Move,
+    /// Pins.
+    Pin,
+    /// Expiries in the order of their time.
+    Expiry,
+    /// Expiries by what they are of.
+    Due,
+    /// Receipts of erasures.
+    Receipt,
 }
 
 impl Kind {
     /// Every kind, in the order of their keys.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 26] = [
+        Self::Receipt,
         Self::Branch,
         Self::Part,
         Self::Head,
+        Self::Expiry,
         Self::Departure,
         Self::Pointer,
         Self::Content,
@@ -153,6 +176,8 @@ impl Kind {
         Self::Indexes,
         Self::Workspace,
         Self::Exchange,
+        Self::Due,
+        Self::Pin,
     ];
 
     /// The first byte of its keys.
@@ -180,6 +205,10 @@ impl Kind {
             Self::Workspace => b'w',
             Self::Node => b'n',
             Self::Move => b'm',
+            Self::Pin => b'z',
+            Self::Expiry => b'e',
+            Self::Due => b'y',
+            Self::Receipt => b'a',
         }
     }
 
@@ -211,8 +240,12 @@ impl Kind {
             Self::Indexes => "list of indexes",
             Self::Prepared => "prepared execution",
             Self::Workspace => "workspace",
-            Self::Node => "node of a workspace",
+            Self::Node => "workspace node",
             Self::Move => "move of a head",
+            Self::Pin => "pin",
+            Self::Expiry => "expiry",
+            Self::Due => "index entry of an expiry",
+            Self::Receipt => "erase receipt",
         }
     }
 }
@@ -243,6 +276,10 @@ impl Entry {
             Self::Workspace(_) => Kind::Workspace,
             Self::Node(_) => Kind::Node,
             Self::Move(..) => Kind::Move,
+            Self::Pin(_) => Kind::Pin,
+            Self::Expiry(..) => Kind::Expiry,
+            Self::Due(_) => Kind::Due,
+            Self::Receipt(_) => Kind::Receipt,
         }
     }
 
@@ -269,9 +306,14 @@ impl Entry {
                 key.extend_from_slice(&first.to_be_bytes());
                 key
             }
-            Self::ToolSet(hash) | Self::Tool(hash) | Self::Seen(hash) | Self::Part(hash) | Self::Node(hash) => {
-                joined(letter, &hash.0, &[])
-            }
+            Self::Pin(id) | Self::Receipt(id) => joined(letter, id.as_bytes(), &[0]),
+            Self::Expiry(at, hash) => joined(letter, &at.0.to_be_bytes(), &hash.0),
+            Self::ToolSet(hash)
+            | Self::Tool(hash)
+            | Self::Seen(hash)
+            | Self::Part(hash)
+            | Self::Node(hash)
+            | Self::Due(hash) => joined(letter, &hash.0, &[]),
             Self::Departure(place, id) => {
                 let mut key = departures_of(*place);
                 key.extend_from_slice(id.as_bytes());
@@ -332,6 +374,13 @@ impl Entry {
                 Self::Pointer(ExchangeId::from_bytes(*id), name(thread)?.parse().ok()?)
             }
             Kind::Indexes => rest.is_empty().then_some(Self::Indexes)?,
+            Kind::Pin => Self::Pin(plain_name(rest)?),
+            Kind::Receipt => Self::Receipt(plain_name(rest)?),
+            Kind::Expiry => {
+                let (at, hash) = rest.split_first_chunk::<8>()?;
+                Self::Expiry(Moment(u64::from_be_bytes(*at)), Hash(hash.try_into().ok()?))
+            }
+            Kind::Due => Self::Due(Hash(rest.try_into().ok()?)),
         })
     }
 }
@@ -357,6 +406,12 @@ fn moves_of(id: &ThreadId) -> Key {
 /// What the keys of the departures after a place begin with.
 fn departures_of(place: Place) -> Key {
     joined(Kind::Departure.letter(), &place.branch.0, &place.depth.to_be_bytes())
+}
+
+/// A name of the same form as those of requests.
+fn plain_name(bytes: &[u8]) -> Option<String> {
+    let id: RequestId = name(bytes)?.parse().ok()?;
+    Some(id.to_string())
 }
 
 fn name(bytes: &[u8]) -> Option<&str> {
@@ -390,6 +445,9 @@ impl fmt::Display for Entry {
             }
             Self::Pointer(id, thread) => write!(f, "{word} of thread `{thread}` at {id}"),
             Self::Indexes => f.write_str(word),
+            Self::Pin(id) | Self::Receipt(id) => write!(f, "{word} `{id}`"),
+            Self::Expiry(at, hash) => write!(f, "{word} of {hash} at {}", at.0),
+            Self::Due(hash) => write!(f, "{word} of {hash}"),
         }
     }
 }
@@ -467,109 +525,4 @@ pub(crate) fn all(kind: Kind, after: Option<&Entry>, limit: usize) -> Range {
         range.from = Bound::Excluded(entry.key());
     }
     range
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn one_of_each() -> Vec<Entry> {
-        let (branch, id, hash) = (BranchId([0xff; 8]), ExchangeId::from_bytes([7; 16]), Hash([9; 32]));
-        vec![
-            Entry::Exchange(Place { branch, depth: u64::MAX }),
-            Entry::Id(id),
-            Entry::Content(hash, id),
-            Entry::Branch(branch),
-            Entry::Block(branch),
-            Entry::Run(RunId::new("r")),
-            Entry::Run(RunId::new("r.1")),
-            Entry::Thread(ThreadId::new("t")),
-            Entry::Head(ThreadId::new("t")),
-            Entry::ToolSet(hash),
-            Entry::Tool(hash),
-            Entry::Seen(hash),
-            Entry::Part(hash),
-            Entry::Request(RequestId::new("q")),
-            Entry::Coordination(CoordinationId::new("o")),
-            Entry::Coordination(CoordinationId::new("o.1")),
-            Entry::Journal(CoordinationId::new("o"), 0),
-            Entry::Journal(CoordinationId::new("o"), u64::MAX),
-            Entry::Journal(CoordinationId::new("o.1"), 1),
-            Entry::Departure(Place { branch, depth: u64::MAX }, id),
-            Entry::Pointer(id, ThreadId::new("t")),
-            Entry::Pointer(id, ThreadId::new("t.1")),
-            Entry::Indexes,
-            Entry::Prepared(PreparedId::new("p")),
-            Entry::Workspace(ThreadId::new("t")),
-            Entry::Workspace(ThreadId::new("t.1")),
-            Entry::Node(hash),
-            Entry::Move(ThreadId::new("t"), 0),
-            Entry::Move(ThreadId::new("t"), u64::MAX),
-            Entry::Move(ThreadId::new("t.1"), 1),
-        ]
-    }
-
-    #[test]
-    fn each_key_names_what_it_came_from() {
-        for entry in one_of_each() {
-            assert_eq!(Entry::of_key(&entry.key()), Some(entry));
-        }
-    }
-
-    #[test]
-    fn no_key_is_a_prefix_of_another() {
-        let keys: Vec<Key> = one_of_each().iter().map(Entry::key).collect();
-        for (at, key) in keys.iter().enumerate() {
-            for (other_at, other) in keys.iter().enumerate() {
-                assert!(at == other_at || !other.starts_with(key), "{key:?} begins {other:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn keys_of_another_shape_name_nothing() {
-        for key in [
-            &b""[..],
-            b"z",
-            b"x1234567",
-            b"i123",
-            b"rname",
-            b"r\0",
-            b"r \0",
-            b"b123456789",
-            b"j12345678",
-            b"jo\x001234567",
-            b"oo",
-            b"f12345678",
-            b"g1234567890123456",
-            b"v0",
-        ] {
-            assert_eq!(Entry::of_key(key), None, "{key:?}");
-        }
-    }
-
-    #[test]
-    fn kinds_are_listed_in_the_order_of_their_keys() {
-        let letters: Vec<u8> = Kind::ALL.iter().map(|kind| kind.letter()).collect();
-        let mut sorted = letters.clone();
-        sorted.sort_unstable();
-        sorted.dedup();
-        assert_eq!(letters, sorted);
-    }
-
-    #[test]
-    fn prepared_executions_are_in_the_order_of_their_ends() {
-        let key = |at, id| Entry::Prepared(PreparedId::ending(Moment(at), uuid::Uuid::from_u128(id))).key();
-        assert!(key(0xffff, u128::MAX) < key(0x1_0000, 0) && key(0x1_0000, 0) < key(0x1_0000, 1));
-        assert!(key(0xffff, u128::MAX) < prepared_until(Moment(0x1_0000)));
-        assert!(prepared_until(Moment(0x1_0000)) < key(0x1_0000, 0));
-    }
-
-    #[test]
-    fn depths_and_frames_are_in_order() {
-        let key = |depth| Entry::Exchange(Place { branch: BranchId([1; 8]), depth }).key();
-        assert!(key(255) < key(256));
-        let key = |first| Entry::Journal(CoordinationId::new("o"), first).key();
-        assert!(key(255) < key(256));
-    }
 }

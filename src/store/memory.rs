@@ -2,8 +2,8 @@
 //! answer so that races happen. It must not be mistaken for a room of the cellar: it keeps nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use futures::FutureExt;
@@ -120,6 +120,16 @@ impl Store for Memory {
 
     fn namespaces(&self) -> BoxFuture<'_, Result<Vec<Namespace>, Error>> {
         async move { Ok(self.entries.lock().unwrap().keys().cloned().collect()) }.boxed()
+    }
+
+    fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Store>, Error>> {
+        async move {
+            let copy = Self::default();
+            copy.entries.lock().unwrap().clone_from(&self.entries.lock().unwrap());
+            let copy: Arc<dyn Store> = Arc::new(copy);
+            Ok(copy)
+        }
+        .boxed()
     }
 
     fn close(&self) -> BoxFuture<'_, Result<(), Error>> {

@@ -2,9 +2,12 @@
 //! inside namespaces, written in guarded, atomic, durable groups; the records and their layout stand
 //! on it in the noun files. It must not know models, prompts, providers, gRPC or what a turn is for.
 
+pub mod collect;
 pub mod layout;
 pub mod ledger;
 pub mod sled;
+pub mod tally;
+pub mod transfer;
 pub mod verify;
 
 mod record;
@@ -13,6 +16,7 @@ mod record;
 pub(crate) mod memory;
 
 use std::ops::Bound;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -166,6 +170,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Namespaces that hold anything, in order. For maintenance only: never on a hot path.
     fn namespaces(&self) -> BoxFuture<'_, Result<Vec<Namespace>, Error>>;
+
+    /// The store as it is now, for reading: no write that is acknowledged later is seen in it, in any namespace. It takes memory for what changes
+    /// while it is held, and is [`Error::Unavailable`] once that is too much. Its writes are refused.
+    fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Store>, Error>>;
 
     /// Takes no further writes, makes durable what was taken, and lets go of the files.
     fn close(&self) -> BoxFuture<'_, Result<(), Error>>;

@@ -59,6 +59,7 @@ fn old(namespace: &Namespace, parent: Option<&Exchange>, number: u64) -> Exchang
         created_at: Moment(1),
         workspace: Around::default(),
         head_before: HeadBefore::Untold,
+        erased: None,
     }
 }
 

@@ -5,31 +5,14 @@ use antiphon::grpc::{pb, unimplemented};
 use pb::graph_scope::Scope;
 use tonic::{Code, Status};
 
+use crate::look;
 use crate::support::server::Running;
 use crate::support::{ask, refused};
-use crate::{look, raw};
 
 fn not_implemented(status: &Status, feature: &str) {
     refused::is(status, Code::Unimplemented, Reason::NotImplemented);
     assert_eq!(refused::fact(status, "feature"), feature);
     assert!(status.message().contains(feature), "{status:?}");
-}
-
-/// Every RPC of the list, by the name that the server itself tells.
-#[tokio::test(flavor = "multi_thread")]
-async fn every_rpc_that_is_not_there_says_so() {
-    let server = Running::echo().await;
-    let info =
-        server.admin().get_server_info(pb::GetServerInfoRequest {}).await.unwrap().into_inner().server_info.unwrap();
-    let mut count = 0;
-    for rpc in unimplemented::RPCS {
-        // Any message is an empty one of every kind, and a stream of one.
-        let status = raw::refused(&server, &rpc.replace('.', "/"), &(), &[]).await;
-        not_implemented(&status, rpc);
-        assert!(info.unimplemented_features.contains(&(*rpc).to_owned()));
-        count += 1;
-    }
-    assert_eq!(count, unimplemented::RPCS.len());
 }
 
 /// Fields and values of enums, wherever they may stand, before any work.
@@ -39,7 +22,6 @@ async fn every_field_that_is_not_honoured_is_refused() {
     let mut client = server.exchanges();
     let first = client.capture(ask::capture_on_new("t", ask::text_as("r0", "1"))).await.unwrap().into_inner();
     let first = first.exchange.unwrap().exchange_id;
-    let scope = pb::VerifyRequest { scope: Some(pb::GraphScope::default()), max_findings: 0 };
     let drifts_in = |scope| {
         let scope = Some(pb::GraphScope { scope: Some(scope) });
         let request = pb::ListToolDriftsRequest { scope, ..Default::default() };
@@ -49,7 +31,6 @@ async fn every_field_that_is_not_honoured_is_refused() {
     let subtree = Scope::Subtree(pb::SubtreeScope { exchange_id: first.clone(), max_steps: None });
     let tree = Scope::ThreadTree(pb::ThreadTreeScope { thread_id: "t".into() });
     let refusals = [
-        (server.admin().verify(scope).await.unwrap_err(), unimplemented::VERIFY_SCOPE),
         (drifts_in(subtree).await, unimplemented::TOOLS_OF_SUBTREE),
         (drifts_in(tree).await, unimplemented::TOOLS_OF_THREAD_TREE),
     ];

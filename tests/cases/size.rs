@@ -12,7 +12,7 @@ use crate::served::Served;
 use crate::support::program::Program;
 use crate::support::provider::{Outcome, Provider};
 use crate::support::server::{Running, openai, openai_with, scripted};
-use crate::support::{ask, look, refused, stub};
+use crate::support::{ask, documents, look, refused, stub};
 
 const MEBIBYTE: u64 = 1 << 20;
 
@@ -165,6 +165,55 @@ async fn b133_the_disk_grows_with_what_is_kept_and_with_nothing_else() {
     let (more, said) = (size(&data).saturating_sub(before), PROBES * u64::try_from(BYTES).unwrap() / 2);
     assert!(more < said / 3, "{more} bytes more after {said} in probes");
     assert_eq!(look::history(&server, &first).await.len(), 2);
+}
+
+/// What is erased and collected gives its room back to what is written next: a store in which as much goes as comes stays within a few times
+/// what it holds.
+#[tokio::test(flavor = "multi_thread")]
+async fn b133_what_is_erased_gives_its_room_back() {
+    const TURNS: u64 = 300;
+    const BYTES: usize = 10_000;
+    const ROUNDS: u64 = 8;
+    let server = Running::start(scripted("")).await;
+    let record = async |server: &Running, round: u64| {
+        let turn = |turn: u64| [ask::user(&noise(round * TURNS + turn, BYTES)), ask::assistant("ok")];
+        let new = pb::NewThread { thread_id: format!("t{round}"), ..Default::default() };
+        let request = pb::RecordRequest {
+            thread: Some(pb::record_request::Thread::NewThread(new)),
+            ..ask::record((0..TURNS).flat_map(turn).collect())
+        };
+        server.exchanges().record(request).await.unwrap();
+        // Documents that are written over again and again, which nothing but a collection removes.
+        for version in 0..10 {
+            let put = documents::put("d", noise(version, 30_000).into_bytes());
+            documents::wrote(server, &format!("t{round}"), vec![put]).await;
+        }
+    };
+    record(&server, 0).await;
+    let live = TURNS * u64::try_from(BYTES).unwrap();
+    let before = size(&server.folder().join("data"));
+    for round in 1..=ROUNDS {
+        record(&server, round).await;
+        let thread = pb::RetainedThread { thread_id: format!("t{round}") };
+        let target = Some(pb::RetentionTarget { target: Some(pb::retention_target::Target::Thread(thread)) });
+        let erased = server.admin().erase(pb::EraseRequest { target, ..Default::default() }).await.unwrap();
+        assert_eq!(erased.into_inner().receipt.unwrap().tombstone_count, TURNS);
+    }
+    let request = pb::CollectGarbageRequest { grace: Some(prost_types::Duration::default()), ..Default::default() };
+    let mut collected = server.admin().collect_garbage(request).await.unwrap().into_inner();
+    while collected.message().await.unwrap().is_some() {}
+    let server = server.restart().await;
+    let after = size(&server.folder().join("data"));
+    println!(
+        "{} KiB on disk for {} KiB that are there, {} KiB before as much went {ROUNDS} times",
+        after >> 10,
+        live >> 10,
+        before >> 10
+    );
+    assert!(after <= 3 * live, "{after} bytes for {live}");
+    let kept = look::thread(&server, "t0").await;
+    assert_eq!(kept.turn_count, TURNS);
+    look::verified(&server).await;
 }
 
 /// What the memory of a server depends on: its cache and the number of keys, as the README says under "Sizing", and not the bytes stored.

@@ -16,6 +16,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod backup;
 mod branches;
 mod child;
 mod coordination_memory;

@@ -38,6 +38,7 @@ macro_rules! conforms {
             no_reader_sees_half_a_value,
             refusals_rest_on_what_can_be_read,
             counts_what_it_acknowledged,
+            a_snapshot_holds_still_while_others_write,
             closes_once_and_for_all,
         );
     };

@@ -11,6 +11,7 @@ pub(crate) mod raw;
 pub(crate) mod refused;
 pub(crate) mod server;
 pub(crate) mod stub;
+pub(crate) mod transfer;
 
 use std::future::Future;
 use std::time::Duration;

@@ -81,6 +81,13 @@ impl Lives {
         self.streams.load(Ordering::Acquire)
     }
 
+    /// How many of a namespace have a stream.
+    pub(in crate::app) fn attached_in(&self, namespace: &Namespace) -> usize {
+        let lives = lock(&self.lives);
+        let of = lives.iter().filter(|((of, _), _)| of == namespace);
+        of.filter_map(|(_, live)| live.upgrade()).filter(|live| lock(&live.board).attached).count()
+    }
+
     /// The one of an id, if it is at work or a stream is attached.
     pub(super) fn find(&self, namespace: &Namespace, id: &CoordinationId) -> Option<Arc<Live>> {
         lock(&self.lives).get(&(namespace.clone(), id.clone())).and_then(Weak::upgrade)

@@ -72,6 +72,9 @@ impl App {
         let mut with_head = changes.clone();
         if let (Some((thread, _, _)), 0..UNHELD_AFTER) = (&claimed.thread, finished.tries) {
             with_head.hold_workspace(&thread.id, live.as_ref());
+        } else if claimed.thread.is_some() {
+            // Others may have written since it was read, and what they wrote over be gone.
+            with_head.hold_version(exchange.workspace.after);
         }
         if let (Some((thread, _, token)), Some(head)) = (&claimed.thread, &head) {
             with_head.replace_head(&thread.id, head, token);
@@ -91,12 +94,18 @@ impl App {
                 let moved =
                     moved.with("exchange_id", exchange.id).with("run_id", &run.id).with("run_state", run.state.word());
                 let end = StepEnd::Failed { run: &run, fault: &moved, exchange: Some(&exchange) };
-                if self.commit_end(namespace, companion, end, changes).await?.is_err() {
-                    return Err(changed_meanwhile());
+                // Nothing holds the documents that the thread had any more.
+                changes.hold_version(exchange.workspace.after);
+                match self.commit_end(namespace, companion, end, changes).await? {
+                    Ok(()) => return Err(moved),
+                    Err(Lost::VersionGone(_)) => {
+                        finished.tries = finished.tries.saturating_add(1);
+                        return Box::pin(self.complete(namespace, claimed, finished)).await;
+                    }
+                    Err(_) => return Err(changed_meanwhile()),
                 }
-                return Err(moved);
             }
-            Err(Lost::WorkspaceChanged(_)) => {
+            Err(Lost::WorkspaceChanged(_) | Lost::VersionGone(_)) => {
                 finished.tries = finished.tries.saturating_add(1);
                 return Box::pin(self.complete(namespace, claimed, finished)).await;
             }
@@ -219,6 +228,7 @@ impl App {
                 },
             },
             head_before: HeadBefore::Untold,
+            erased: None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use crate::app::base::whole;
 use crate::app::{App, Caller, store_fault};
 use crate::domain::fault::Fault;
 use crate::domain::graph::{self, Segment};
@@ -25,6 +26,8 @@ pub struct Aspects {
     pub tools: bool,
     /// Documents.
     pub documents: bool,
+    /// The caller named what to compare; else everything is compared that can be.
+    pub by_name: bool,
     /// Messages that are the same are left out.
     pub omit_same: bool,
 }
@@ -187,6 +190,12 @@ impl App {
         let first = depth.saturating_add(1);
         let start = DiffPosition { index: 0, left: (first, 0), right: (first, 0), after_document: None };
         let at = from.unwrap_or(start);
+        let is_erased = left.erased.is_some() || right.erased.is_some();
+        if is_erased && aspects.documents && aspects.by_name {
+            whole(left)?;
+            whole(right)?;
+            return Ok(page);
+        }
         let roots = (left.workspace.after, right.workspace.after);
         if aspects.messages && at.after_document.is_none() {
             let side = |path, last, (depth, skip)| Side {
@@ -203,7 +212,7 @@ impl App {
             self.compare(&mut page, left, right, at.index, (aspects.omit_same, limit)).await?;
         }
         let room = limit.saturating_sub(page.messages.len());
-        if aspects.documents && page.next.is_none() && roots.0 != roots.1 {
+        if aspects.documents && !is_erased && page.next.is_none() && roots.0 != roots.1 {
             let after = at.after_document.as_deref().filter(|name| !name.is_empty());
             let told = self.differing(namespace, roots, "", after, false, room).await?;
             page.documents = told.pairs.into_iter().map(|(pair, _)| pair).collect();

@@ -228,7 +228,7 @@ impl App {
     }
 
     /// The threads whose head an exchange is: the one that it was made on, and those whose heads were put on it.
-    async fn heads_at(&self, namespace: &Namespace, exchange: &Exchange) -> Result<Vec<Thread>, Fault> {
+    pub(super) async fn heads_at(&self, namespace: &Namespace, exchange: &Exchange) -> Result<Vec<Thread>, Fault> {
         let mut threads = Vec::new();
         if let Some(made_on) = &exchange.thread_id {
             threads.extend(self.headed(namespace, made_on, exchange.id).await?);

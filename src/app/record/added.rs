@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::app::base::responder;
 use crate::app::turn::Facts;
 use crate::domain::drift::{Drift, Lineage, Seen};
-use crate::domain::exchange::{Exchange, HeadBefore, Origin};
+use crate::domain::exchange::{Exchange, HeadBefore};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{CallId, Hash, Moment, Namespace, RunId};
 use crate::domain::message::Message;
@@ -179,7 +179,7 @@ impl App {
                 Some(TranscriptThread::New(new)) => new.id.clone(),
                 None => None,
             },
-            origin: Origin::Recorded,
+            origin: transcript.origin,
             stop_reason: facts.stop_reason.unwrap_or(if pending { StopReason::ToolCalls } else { StopReason::Stop }),
             stop_reason_raw: String::new(),
             offered: facts.tools.as_ref().and_then(ToolSet::hash),
@@ -196,6 +196,7 @@ impl App {
             created_at: self.clock.now(),
             workspace: Around::still(previous.and_then(|previous| previous.workspace.after)),
             head_before: HeadBefore::Untold,
+            erased: None,
             messages,
             assistant,
         }

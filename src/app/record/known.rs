@@ -84,6 +84,7 @@ impl App {
         if let Some(place) = graph::at_depth(on_thread, depth)
             && let Some(exchange) = self.ledger.exchange_at(namespace, place).await.map_err(store_fault)?
             && exchange.content_hash == *hash
+            && exchange.erased.is_none()
         {
             let path = self.ledger.path(namespace, place).await.map_err(store_fault)?;
             if continues(&path, start) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use similar::TextDiff;
 
 use super::{Found, MAX_WHOLE_BYTES, Version, following, is_within};
-use crate::app::{App, Caller, store_fault};
+use crate::app::{App, Caller};
 use crate::domain::fault::Fault;
 use crate::domain::id::Namespace;
 use crate::domain::workspace::{Document, Root};
@@ -63,7 +63,8 @@ impl App {
         let mut from = after.map_or_else(|| prefix.to_owned(), following);
         let mut bytes = 0_usize;
         loop {
-            let found = self.ledger.differences(namespace, left, right, &from, BATCH).await.map_err(store_fault)?;
+            let found = self.ledger.differences(namespace, left, right, &from, BATCH).await;
+            let found = self.of_versions(namespace, &[left, right], found).await?;
             let is_last = found.len() < BATCH;
             for pair in found {
                 if !is_within(&pair, prefix) {
@@ -80,7 +81,7 @@ impl App {
                     page.next = Some(last.to_owned());
                     return Ok(page);
                 }
-                let diff = if unified { self.unified(namespace, &pair).await? } else { String::new() };
+                let diff = if unified { self.unified(namespace, (left, right), &pair).await? } else { String::new() };
                 let sides = [&pair.left, &pair.right].into_iter().flatten();
                 bytes += diff.len() + sides.map(|side| side.name.len() + side.metadata_json.len()).sum::<usize>();
                 page.pairs.push((pair, diff));
@@ -92,10 +93,11 @@ impl App {
     }
 
     /// What changed in a text; empty where one side is no text, or one is too large.
-    async fn unified(&self, namespace: &Namespace, pair: &Pair) -> Result<String, Fault> {
-        let (Some(left), Some(right)) =
-            (self.text(namespace, pair.left.as_ref()).await?, self.text(namespace, pair.right.as_ref()).await?)
-        else {
+    async fn unified(&self, namespace: &Namespace, (left, right): (Root, Root), pair: &Pair) -> Result<String, Fault> {
+        let (Some(left), Some(right)) = (
+            self.text(namespace, left, pair.left.as_ref()).await?,
+            self.text(namespace, right, pair.right.as_ref()).await?,
+        ) else {
             return Ok(String::new());
         };
         let name = pair.name().to_owned();
@@ -104,13 +106,18 @@ impl App {
     }
 
     /// A document as text; a side that is not there is empty, and absent is what is no text or too large.
-    async fn text(&self, namespace: &Namespace, document: Option<&Document>) -> Result<Option<String>, Fault> {
+    async fn text(
+        &self,
+        namespace: &Namespace,
+        root: Root,
+        document: Option<&Document>,
+    ) -> Result<Option<String>, Fault> {
         let Some(document) = document else { return Ok(Some(String::new())) };
         if document.size_bytes > MAX_WHOLE_BYTES {
             return Ok(None);
         }
-        let pieces = self.ledger.pieces(namespace, document).await.map_err(store_fault)?;
-        Ok(String::from_utf8(self.content(namespace, &pieces).await?.to_vec()).ok())
+        let pieces = self.of_versions(namespace, &[root], self.ledger.pieces(namespace, document).await).await?;
+        Ok(String::from_utf8(self.content(namespace, root, &pieces).await?.to_vec()).ok())
     }
 }
 

@@ -11,6 +11,7 @@ use crate::domain::id::{ExchangeId, Hash, Namespace, ThreadId};
 use crate::domain::run::{Run, State};
 use crate::domain::thread::Head;
 use crate::domain::workspace::{Document, Root, etag};
+use crate::store;
 use crate::store::ledger::{Changes, Pair};
 
 use super::base::{Start, StartThread};
@@ -80,6 +81,19 @@ fn following(name: &str) -> String {
     format!("{name}\0")
 }
 
+/// A version that was to be named went before it was: whoever had it was erased.
+pub(super) fn version_gone() -> Fault {
+    let message =
+        "the documents that go with this point were erased at this moment: repeat the call to be told what is left";
+    Fault::new(Reason::EtagMismatch, message).retry_after(100)
+}
+
+fn no_version(root: Root) -> Fault {
+    let name = root.map(|root| root.to_string()).unwrap_or_default();
+    let fault = Fault::not_found(Reason::ResourceNotFound, "version of documents", name.clone());
+    fault.with("kind", "workspace_version").with("id", name)
+}
+
 fn no_document(name: &str) -> Fault {
     Fault::not_found(Reason::DocumentNotFound, "document", name)
 }
@@ -95,7 +109,20 @@ impl App {
 
     async fn version(&self, caller: &Caller, version: &Version) -> Result<Found, Fault> {
         let namespace = &caller.namespace;
-        let (root, etag) = match version {
+        let (root, etag) = self.root_of(namespace, version).await?;
+        if let Some((documents, bytes)) = self.ledger.sums(namespace, root).await.map_err(store_fault)? {
+            return Ok(Found { root, documents, bytes, etag });
+        }
+        // What was live may have been written over since, and collected.
+        let (again, etag) = self.root_of(namespace, version).await?;
+        match self.ledger.sums(namespace, again).await.map_err(store_fault)? {
+            Some((documents, bytes)) => Ok(Found { root: again, documents, bytes, etag }),
+            None => Err(no_version(again)),
+        }
+    }
+
+    async fn root_of(&self, namespace: &Namespace, version: &Version) -> Result<(Root, Option<String>), Fault> {
+        Ok(match version {
             Version::Thread(id, at) => {
                 let (thread, head, _) = self.read_thread(namespace, id).await?;
                 let (live, _) = self.ledger.workspace(namespace, id).await.map_err(store_fault)?;
@@ -113,14 +140,25 @@ impl App {
                 (if *before { workspace.before } else { workspace.after }, None)
             }
             Version::Root(root) => (*root, None),
-        };
-        let sums = self.ledger.sums(namespace, root).await.map_err(store_fault)?;
-        let Some((documents, bytes)) = sums else {
-            let name = root.map(|root| root.to_string()).unwrap_or_default();
-            let fault = Fault::not_found(Reason::ResourceNotFound, "version of documents", name.clone());
-            return Err(fault.with("kind", "workspace_version").with("id", name));
-        };
-        Ok(Found { root, documents, bytes, etag })
+        })
+    }
+
+    /// What was read of versions. One that nothing names may be collected while it is read, from its top on, so what is missing below is
+    /// damage only where the top is there.
+    pub(super) async fn of_versions<T>(
+        &self,
+        namespace: &Namespace,
+        roots: &[Root],
+        read: Result<T, store::Error>,
+    ) -> Result<T, Fault> {
+        if let Err(store::Error::Corrupt(_)) = &read {
+            for root in roots {
+                if let Ok(None) = self.ledger.sums(namespace, *root).await {
+                    return Err(no_version(*root));
+                }
+            }
+        }
+        read.map_err(store_fault)
     }
 
     /// Documents of a version whose names begin so, by name.
@@ -151,7 +189,7 @@ impl App {
             limit.saturating_add(1),
             self.limits.max_page_bytes,
         );
-        let mut documents = read.await.map_err(store_fault)?;
+        let mut documents = self.of_versions(&caller.namespace, &[version.root], read.await).await?;
         let whole = documents.len();
         documents.retain(|document| document.name.starts_with(prefix));
         let goes_on = documents.len() == whole && !documents.is_empty();
@@ -170,7 +208,8 @@ impl App {
     async fn has_more(&self, caller: &Caller, root: Root, prefix: &str, documents: &[Document]) -> Result<bool, Fault> {
         let Some(last) = documents.last() else { return Ok(false) };
         let from = following(&last.name);
-        let next = self.ledger.documents(&caller.namespace, root, &from, 1, 1).await.map_err(store_fault)?;
+        let next = self.ledger.documents(&caller.namespace, root, &from, 1, 1).await;
+        let next = self.of_versions(&caller.namespace, &[root], next).await?;
         Ok(next.first().is_some_and(|next| next.name.starts_with(prefix)))
     }
 
@@ -191,18 +230,18 @@ impl App {
 
     /// A document of a version that is there, with the pieces of its content.
     async fn document_of(&self, namespace: &Namespace, root: Root, name: &str) -> Result<(Document, Vec<Hash>), Fault> {
-        let document = self.ledger.document(namespace, root, name).await.map_err(store_fault)?;
+        let document = self.of_versions(namespace, &[root], self.ledger.document(namespace, root, name).await).await?;
         let document = document.ok_or_else(|| no_document(name))?;
-        let pieces = self.ledger.pieces(namespace, &document).await.map_err(store_fault)?;
+        let pieces = self.of_versions(namespace, &[root], self.ledger.pieces(namespace, &document).await).await?;
         Ok((document, pieces))
     }
 
-    /// A piece of a document's content.
+    /// A piece of the content of a document of a version.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub async fn document_piece(&self, caller: &Caller, piece: Hash) -> Result<Bytes, Fault> {
-        self.ledger.piece(&caller.namespace, piece).await.map_err(store_fault)
+    pub async fn document_piece(&self, caller: &Caller, root: Root, piece: Hash) -> Result<Bytes, Fault> {
+        self.of_versions(&caller.namespace, &[root], self.ledger.piece(&caller.namespace, piece).await).await
     }
 
     /// A document that fits into one message, with its content.
@@ -226,14 +265,14 @@ impl App {
                 .with("limit", "document_bytes_in_one_message")
                 .with("max", MAX_WHOLE_BYTES));
         }
-        let data = self.content(&caller.namespace, &pieces).await?;
+        let data = self.content(&caller.namespace, found.root, &pieces).await?;
         Ok((document, found, data))
     }
 
-    async fn content(&self, namespace: &Namespace, pieces: &[Hash]) -> Result<Bytes, Fault> {
+    async fn content(&self, namespace: &Namespace, root: Root, pieces: &[Hash]) -> Result<Bytes, Fault> {
         let mut data = Vec::new();
         for piece in pieces {
-            let read = self.ledger.piece(namespace, *piece).await.map_err(store_fault)?;
+            let read = self.of_versions(namespace, &[root], self.ledger.piece(namespace, *piece).await).await?;
             if pieces.len() == 1 {
                 return Ok(read);
             }
@@ -256,7 +295,11 @@ impl App {
                 changes.hold_workspace(&thread.id, token.as_ref());
                 Ok(live.root)
             }
-            None => Ok(start.parent.as_ref().and_then(|parent| parent.exchange.workspace.after)),
+            None => {
+                let root = start.parent.as_ref().and_then(|parent| parent.exchange.workspace.after);
+                changes.hold_version(root);
+                Ok(root)
+            }
         }
     }
 
@@ -297,7 +340,7 @@ impl App {
         self.root_before_next(namespace, &path, point.depth).await.map(|root| root.unwrap_or(point.workspace.after))
     }
 
-    /// What the exchange after a depth on a path started from; absent when there is none.
+    /// What the exchange after a depth on a path started from; absent when there is none, or it was erased.
     pub(super) async fn root_before_next(
         &self,
         namespace: &Namespace,
@@ -309,7 +352,7 @@ impl App {
             Some(place) => self.ledger.exchange_at(namespace, place).await.map_err(store_fault)?,
             None => None,
         };
-        Ok(next.map(|next| next.workspace.before))
+        Ok(next.filter(|next| next.erased.is_none()).map(|next| next.workspace.before))
     }
 }
 

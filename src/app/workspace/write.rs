@@ -12,7 +12,7 @@ use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{Hash, Namespace, RequestId, ThreadId};
 use crate::domain::thread::Thread;
 use crate::domain::workspace::{Content, Document, Live, Root, etag};
-use crate::store::ledger::{Changes, Edited, Lost};
+use crate::store::ledger::{Changes, Edited, Hold, Lost};
 
 /// How often a write without an etag is made anew because another one was quicker.
 const TRIES: usize = 16;
@@ -111,10 +111,14 @@ impl App {
                 let document = document.map_err(|fault| fault.within(&format!("edits[{index}].copy")))?;
                 made.insert(edit.name().to_owned(), document);
             }
-            let edited = self.ledger.edited(namespace, live.root, made).await.map_err(store_fault)?;
-            if let Some(written) =
-                self.keep_version(namespace, (&record, live, token), edited, changes, &names, repeat).await?
-            {
+            let edited = self.edited(namespace, live.root, made).await?;
+            let written = match edited {
+                Some(edited) => {
+                    self.keep_version(namespace, (&record, live, token), edited, changes, &names, repeat).await?
+                }
+                None => None,
+            };
+            if let Some(written) = written {
                 return Ok(written);
             }
             if expected.is_some() {
@@ -125,6 +129,20 @@ impl App {
         let message = "the documents were changed by others again and again while they were being written, or content that a version \
                        named is no longer stored: read them and write again";
         Err(Fault::new(Reason::EtagMismatch, message).with("thread_id", thread).retry_after(100))
+    }
+
+    /// The version that edits make; absent when the one that they are made of was written over and collected meanwhile.
+    async fn edited(
+        &self,
+        namespace: &Namespace,
+        root: Root,
+        made: BTreeMap<String, Option<Document>>,
+    ) -> Result<Option<Edited>, Fault> {
+        let edited = self.ledger.edited(namespace, root, made).await;
+        match self.of_versions(namespace, &[root], edited).await {
+            Err(gone) if gone.reason == Reason::ResourceNotFound => Ok(None),
+            edited => edited.map(Some),
+        }
     }
 
     async fn live_for_change(
@@ -170,7 +188,10 @@ impl App {
             Edit::Remove(name) => {
                 let is_there = match made.get(name) {
                     Some(made) => made.is_some(),
-                    None => self.ledger.document(namespace, root, name).await.map_err(store_fault)?.is_some(),
+                    None => {
+                        let there = self.ledger.document(namespace, root, name).await;
+                        self.of_versions(namespace, &[root], there).await?.is_some()
+                    }
                 };
                 if is_there { Ok(None) } else { Err(no_document(name)) }
             }
@@ -249,7 +270,8 @@ impl App {
     ) -> Result<Vec<Document>, Fault> {
         let mut documents = Vec::new();
         for name in names {
-            documents.extend(self.ledger.document(namespace, root, name).await.map_err(store_fault)?);
+            let document = self.ledger.document(namespace, root, name).await;
+            documents.extend(self.of_versions(namespace, &[root], document).await?);
         }
         Ok(documents)
     }
@@ -262,7 +284,15 @@ impl App {
                 root.parse().map_err(|_| Fault::new(Reason::StoreCorrupt, "a remembered write names no version"))?,
             ),
         };
-        let found = self.find_version(caller, &Version::Root(root), "root").await?;
+        let found = match self.find_version(caller, &Version::Root(root), "root").await {
+            // Others wrote over it, no turn saw it, and it was collected.
+            Err(fault) if fault.reason == Reason::ResourceNotFound => {
+                let message = "the documents were written by an earlier call of this request id, and that version is kept no longer: \
+                               read the live ones";
+                return Err(Fault { message: message.to_owned(), ..fault });
+            }
+            found => found?,
+        };
         let documents = self.documents_named(&caller.namespace, root, names).await?;
         Ok(Written { version: Found { etag: Some(etag.to_owned()), ..found }, documents, replayed: true })
     }
@@ -286,6 +316,7 @@ impl App {
             ahead: Vec::new(),
             pieces: Vec::new(),
             stored: 0,
+            hold: self.ledger.hold(),
             bytes: 0,
             hasher: Box::new(blake3::Hasher::new()),
         })
@@ -315,7 +346,11 @@ impl App {
         if writer.ahead.len() >= PIECES_IN_MEMORY {
             let mut changes = Changes::new();
             let ahead = std::mem::take(&mut writer.ahead);
-            writer.pieces.extend(ahead.into_iter().map(|piece| changes.keep_part(&caller.namespace, piece)));
+            for piece in ahead {
+                let hash = changes.keep_part(&caller.namespace, piece);
+                writer.hold.add(hash);
+                writer.pieces.push(hash);
+            }
             writer.stored = writer.pieces.len();
             if self.commit(&caller.namespace, &changes).await.map_err(store_fault)?.is_err() {
                 return Err(Fault::new(Reason::Internal, "content of a document was refused by the store"));
@@ -342,6 +377,8 @@ impl App {
                 format!("is {expected}, and the {} bytes that came have {blake3}: send them again", writer.bytes);
             return Err(Fault::field("commit.content_blake3", message));
         }
+        // Kept until the write is done.
+        let _hold = writer.hold;
         let Opened { thread_id: thread, put, etag: seen, request_id } = writer.opened;
         let repeat = Repeatable { request_id, fingerprint: fingerprint(blake3) };
         let names = [put.name.clone()];
@@ -367,9 +404,9 @@ impl App {
                 content: changes.keep_pieces(namespace, pieces),
             };
             let made = BTreeMap::from([(put.name.clone(), Some(document))]);
-            let edited = self.ledger.edited(namespace, live.root, made).await.map_err(store_fault)?;
-            if let Some(written) =
-                self.keep_version(namespace, (&record, live, token), edited, changes, &names, &repeat).await?
+            if let Some(edited) = self.edited(namespace, live.root, made).await?
+                && let Some(written) =
+                    self.keep_version(namespace, (&record, live, token), edited, changes, &names, &repeat).await?
             {
                 return Ok(written);
             }
@@ -390,6 +427,8 @@ pub struct Writer {
     /// Pieces that are.
     pieces: Vec<Hash>,
     stored: usize,
+    /// Keeps them from being collected until a version names them, or nobody wants them any more.
+    hold: Hold,
     bytes: u64,
     hasher: Box<blake3::Hasher>,
 }

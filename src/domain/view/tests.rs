@@ -44,6 +44,7 @@ fn exchange(number: usize, turn: u64, messages: Vec<Message>, assistant: Message
         content_hash: Hash([0; 32]),
         labels: BTreeMap::new(),
         created_at: Moment(0),
+        erased: None,
     }
 }
 

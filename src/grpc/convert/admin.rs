@@ -1,12 +1,18 @@
 //! What the server is and what a verification found. It must not know how either is learnt.
 
+use std::collections::BTreeMap;
+
 use prost_types::Duration;
 
 use crate::app::reload::{Mistake, Reloaded};
+use crate::app::stats::Stats;
 use crate::app::verify::Verified;
 use crate::engine::{Change, Setup, What};
+use crate::grpc::convert::moment;
 use crate::grpc::pb;
 use crate::store::Health;
+use crate::store::layout::Kind;
+use crate::store::tally::Amount;
 use crate::store::verify::{Finding, Report};
 
 /// The store.
@@ -48,6 +54,31 @@ pub fn reloaded_to_pb(reloaded: Reloaded) -> pb::ReloadResponse {
     }
 }
 
+/// What a namespace holds.
+pub fn stats_to_pb(stats: Stats) -> pb::StatsResponse {
+    let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    pb::StatsResponse {
+        records: amounts_to_pb(&stats.tally.records),
+        disk_bytes: stats.disk_bytes,
+        logical_bytes: stats.tally.logical_bytes,
+        active_runs: count(stats.active_runs),
+        open_coordinations: stats.tally.open_coordinations,
+        attached_coordinations: count(stats.attached_coordinations),
+        exact: stats.exact,
+        time: Some(moment::to_pb(stats.at)),
+    }
+}
+
+/// Records by kind.
+pub fn amounts_to_pb(records: &BTreeMap<Kind, Amount>) -> Vec<pb::RecordCount> {
+    let record = |(kind, amount): (&Kind, &Amount)| pb::RecordCount {
+        kind: kind.word().to_owned(),
+        count: amount.count,
+        size_bytes: amount.bytes,
+    };
+    records.iter().map(record).collect()
+}
+
 /// One event of a verification.
 pub fn verified_to_pb(verified: Verified, elapsed: Duration) -> pb::VerifyResponse {
     use pb::verify_response::Event;
@@ -70,7 +101,7 @@ fn summary(report: &Report, stopped_early: bool, elapsed: Duration) -> pb::Verif
     pb::VerifySummary {
         checked: checked.collect(),
         finding_count: report.findings,
-        erased_count: 0,
+        erased_count: report.erased,
         stopped_early,
         duration: Some(elapsed),
     }

@@ -56,6 +56,21 @@ pub(super) fn responder_to_pb(responder: Responder) -> pb::Responder {
     }
 }
 
+/// What is left of an exchange; absent when it was not erased.
+pub fn tombstone_to_pb(exchange: &Exchange) -> Option<pb::Tombstone> {
+    let erased = exchange.erased.as_ref()?;
+    Some(pb::Tombstone {
+        exchange_id: exchange.id.to_string(),
+        parent_exchange_id: id::text(exchange.parent),
+        run_id: id::text(exchange.run_id.as_ref()),
+        content_hash: exchange.content_hash.to_string(),
+        usage: Some(usage::to_pb(exchange.usage.clone())),
+        erase_time: Some(moment::to_pb(erased.at)),
+        erased_by: erased.by.clone(),
+        receipt_id: erased.receipt.clone(),
+    })
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use std::collections::BTreeMap;
@@ -128,6 +143,7 @@ pub(crate) mod tests {
             content_hash: Hash([7; 32]),
             labels: BTreeMap::from([("k".to_owned(), "v".to_owned())]),
             created_at: Moment(1_000),
+            erased: None,
         };
         (exchange, offered)
     }

@@ -7,6 +7,7 @@
 pub mod admin;
 pub mod capture;
 pub mod catalog;
+pub mod chat;
 pub mod continuation;
 pub mod contract;
 pub mod coordination;
@@ -25,12 +26,15 @@ pub mod prepare;
 pub mod problem;
 pub mod progress;
 pub mod record;
+pub mod retention;
 pub mod run;
 pub mod scope;
 pub mod thread;
 pub mod thread_service;
 pub mod tool;
 pub mod tool_service;
+pub mod transcript;
+pub mod transfer;
 pub mod usage;
 pub mod workspace;
 

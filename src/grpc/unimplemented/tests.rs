@@ -1,27 +1,9 @@
-//! Refusals name their feature, and the list is of things that the API has.
+//! The list is of things that the API has.
 
 use prost_reflect::DescriptorPool;
-use tonic::Code;
-use tonic_types::StatusExt;
 
 use super::*;
 use crate::grpc::pb;
-
-fn feature(status: &Status) -> String {
-    assert_eq!(status.code(), Code::Unimplemented);
-    let info = status.get_error_details().error_info().cloned().unwrap();
-    assert_eq!(info.reason, "NOT_IMPLEMENTED");
-    info.metadata["feature"].clone()
-}
-
-#[test]
-fn refusals_name_the_rpc() {
-    let mut extensions = Extensions::new();
-    extensions.insert(RequestId::new("q-1"));
-    let refused = refuse("AdminService.Stats", &extensions);
-    assert_eq!(feature(&refused), "AdminService.Stats");
-    assert_eq!(refused.get_error_details().request_info().unwrap().request_id, "q-1");
-}
 
 #[test]
 fn the_list_has_no_rpc_that_the_api_has_not() {
@@ -44,7 +26,7 @@ fn the_list_is_sorted_and_names_each_once() {
     let before = features.clone();
     features.dedup();
     assert_eq!(features, before);
-    assert!(features.is_sorted() && features.contains(&VERIFY_SCOPE));
+    assert!(features.is_sorted() && features.contains(&TOOLS_OF_SUBTREE));
 }
 
 #[test]

@@ -86,6 +86,10 @@ impl<S: Store> Store for Watched<S> {
         self.store.namespaces()
     }
 
+    fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Store>, Error>> {
+        self.store.snapshot()
+    }
+
     fn close(&self) -> BoxFuture<'_, Result<(), Error>> {
         self.store.close()
     }
@@ -122,6 +126,10 @@ mod tests {
 
         fn namespaces(&self) -> BoxFuture<'_, Result<Vec<Namespace>, Error>> {
             Box::pin(async { Ok(Vec::new()) })
+        }
+
+        fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Store>, Error>> {
+            Box::pin(async { Err(Error::Closed) })
         }
 
         fn close(&self) -> BoxFuture<'_, Result<(), Error>> {

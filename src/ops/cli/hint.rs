@@ -51,6 +51,10 @@ pub(crate) fn after(refusal: &Refusal) -> Option<String> {
         "COORDINATION_CONFLICT" => {
             format!("antiphon coordinate --attach {}, or choose another id", or("coordination_id", "ID"))
         }
+        "ERASE_SHARED" => "the same command with --dry-run --cascade shows what would go with it".to_owned(),
+        "EXCHANGE_ERASED" if !fact("parent_exchange_id").is_empty() => {
+            format!("antiphon inspect {}", fact("parent_exchange_id"))
+        }
         "ANSWER_STALE" => "antiphon coordinations get ID shows what it waits for".to_owned(),
         "STORE_CORRUPT" => "stop the server, then antiphon verify --data DIR".to_owned(),
         "NOT_IMPLEMENTED" => "antiphon info lists what this server does not do yet".to_owned(),

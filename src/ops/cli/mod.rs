@@ -14,20 +14,24 @@ mod coordinate;
 mod coordinations;
 mod diff;
 mod explain;
+mod export;
 mod failure;
 mod forest;
 mod fork;
 mod graph;
 mod hint;
+mod import;
 mod info;
 mod inspect;
 mod json;
+mod keep;
 mod lineage;
 mod log;
 mod moves;
 mod part;
 mod prepare;
 mod probe;
+mod progress;
 mod prompts;
 mod record;
 mod reload;
@@ -37,6 +41,7 @@ mod run;
 mod runs;
 mod search;
 mod serve;
+mod stats;
 mod table;
 mod terminal;
 mod threads;
@@ -143,6 +148,22 @@ enum Verb {
     Info(info::Arguments),
     /// Have the server read its configuration anew
     Reload(reload::Arguments),
+    /// Write exchanges with all that they need as lines
+    Export(export::Arguments),
+    /// Read an export, a backup, chats, or the database of `llm`
+    Import(import::Arguments),
+    /// Write everything as lines while the server goes on
+    Backup(export::BackupArguments),
+    /// Erase content for good, with a receipt
+    Erase(keep::Erase),
+    /// Remove what expired and what nothing refers to
+    Gc(keep::Collect),
+    /// List, set and take away pins, which keep things
+    Pins(keep::Pins),
+    /// Set when something expires, or list what does
+    Expire(keep::Expire),
+    /// Count what the namespace holds
+    Stats(stats::Arguments),
     /// Check every record of a store
     Verify(verify::Arguments),
     /// Measure a server beside the disk and a bare echo
@@ -256,6 +277,14 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Catalog(arguments) => catalog::run(arguments, &mut context).await,
             Verb::Info(arguments) => info::run(arguments, &mut context).await,
             Verb::Reload(arguments) => reload::run(arguments, &mut context).await,
+            Verb::Export(arguments) => export::run(arguments, &mut context).await,
+            Verb::Import(arguments) => import::run(arguments, &mut context).await,
+            Verb::Backup(arguments) => export::backup(arguments, &mut context).await,
+            Verb::Erase(arguments) => keep::erase(arguments, &mut context).await,
+            Verb::Gc(arguments) => keep::collect(arguments, &mut context).await,
+            Verb::Pins(arguments) => keep::pins(arguments, &mut context).await,
+            Verb::Expire(arguments) => keep::expire(arguments, &mut context).await,
+            Verb::Stats(arguments) => stats::run(arguments, &mut context).await,
             Verb::Verify(arguments) => verify::run(arguments, &mut context).await,
             Verb::Bench(arguments) => bench::run(arguments, &mut context).await,
             Verb::Completions(arguments) => completions::run(&arguments, &mut context),

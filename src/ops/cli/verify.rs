@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::Context;
 use super::failure::Failure;
+use super::part::Part;
 use super::terminal::{Style, Terminal};
 use super::words;
 use crate::app::verify::Verified;
@@ -25,6 +26,8 @@ pub(super) struct Arguments {
     /// Make the copy in this folder; else beside the store, or where temporary files are
     #[arg(long, value_name = "DIR", requires = "data")]
     copy_in: Option<PathBuf>,
+    #[command(flatten)]
+    part: Part,
     /// Stop after so many findings
     #[arg(long, value_name = "N", conflicts_with = "data", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     max_findings: Option<u32>,
@@ -36,7 +39,8 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         return offline(&dir, arguments.copy_in.as_deref(), context.terminal).await;
     }
     let remote = context.remote().await?;
-    let request = pb::VerifyRequest { scope: None, max_findings: arguments.max_findings.unwrap_or_default() };
+    let request =
+        pb::VerifyRequest { scope: arguments.part.build(), max_findings: arguments.max_findings.unwrap_or_default() };
     let summary = remote
         .within(async {
             let mut stream = remote.admin().verify(remote.request(request)).await?.into_inner();

@@ -1,7 +1,7 @@
 //! Sets of changes, built before they are committed. Records are encoded here, by whoever builds the set. It must not know where
 //! exchanges come to lie; see [`super::commit`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
@@ -51,6 +51,9 @@ pub enum Lost {
     /// The documents of the thread are not what was read.
     #[error("the documents of thread `{0}` changed since they were read")]
     WorkspaceChanged(ThreadId),
+    /// A version of documents that was read is gone: nothing names it any more.
+    #[error("the version of documents {0} is gone")]
+    VersionGone(Hash),
     /// The exchange is stored already: a set is committed once.
     #[error("the exchange {0} is stored already")]
     ExchangeExists(ExchangeId),
@@ -72,6 +75,8 @@ pub struct Changes {
     pub(super) parts: BTreeMap<Hash, Bytes>,
     /// Nodes of versions of documents.
     pub(super) nodes: BTreeMap<Hash, Node>,
+    /// Versions of documents that its records name, by their topmost nodes.
+    pub(super) roots: BTreeSet<Hash>,
     pub(super) appends: Vec<Append>,
     /// Threads whose heads are put on another exchange.
     pub(super) pointers: Vec<(ThreadId, ExchangeId)>,
@@ -103,6 +108,7 @@ impl Changes {
             && self.parts.is_empty()
             && self.nodes.is_empty()
             && self.appends.is_empty()
+            && self.deletes.is_empty()
     }
 
     /// The runs that it stores.
@@ -114,6 +120,7 @@ impl Changes {
     pub fn create_run(&mut self, run: &Run) -> Token {
         let entry = Entry::Run(run.id.clone());
         self.guards.push((Guard::Absent(entry.key()), Lost::RunExists(run.id.clone())));
+        self.roots.extend(run.workspace);
         self.runs.push(run.id.clone());
         self.put(&entry, run)
     }
@@ -122,6 +129,7 @@ impl Changes {
     pub fn replace_run(&mut self, run: &Run, seen: &Token) -> Token {
         let entry = Entry::Run(run.id.clone());
         self.guards.push((Guard::Is(entry.key(), seen.0.clone()), Lost::RunChanged(run.id.clone())));
+        self.roots.extend(run.workspace);
         self.runs.push(run.id.clone());
         self.put(&entry, run)
     }
@@ -168,6 +176,8 @@ impl Changes {
     /// what their paths have seen with [`Self::seen`].
     pub fn append(&mut self, exchanges: Vec<Exchange>, after: Option<Place>) {
         if !exchanges.is_empty() {
+            let around = exchanges.iter().map(|exchange| exchange.workspace);
+            self.roots.extend(around.flat_map(|around| [around.before, around.after]).flatten());
             self.appends.push(Append { exchanges, after });
         }
     }

@@ -37,8 +37,10 @@ impl Ledger {
         }
         let drafts = Drafts::new(ns, changes)?;
         let mut known = Known::default();
+        let _passing = self.gate.commit().await;
         for attempt in 0..ATTEMPTS {
             let (write, causes) = self.write(ns, changes, &drafts, &known, attempt).await?;
+            self.gate.touch(&write, &changes.roots);
             match self.store.commit(ns, write).await? {
                 Commit::Done => return Ok(Ok(())),
                 Commit::Refused { guard, .. } => match causes.into_iter().nth(guard) {
@@ -279,8 +281,10 @@ struct Plan {
 
 impl Plan {
     fn new(changes: &Changes) -> Self {
-        let (guards, causes) =
-            changes.guards.iter().map(|(guard, lost)| (guard.clone(), Cause::Lost(lost.clone()))).unzip();
+        // A version that comes with the set need not be there before it.
+        let comes = |lost: &Lost| matches!(lost, Lost::VersionGone(root) if changes.nodes.contains_key(root));
+        let guards = changes.guards.iter().filter(|(_, lost)| !comes(lost));
+        let (guards, causes) = guards.map(|(guard, lost)| (guard.clone(), Cause::Lost(lost.clone()))).unzip();
         let mut write = Write { guards, puts: changes.puts.clone(), deletes: changes.deletes.clone() };
         write.puts.extend(pointers(changes));
         Self { write, causes }
@@ -334,7 +338,9 @@ impl Plan {
         let value = packed.seal(&key);
         self.write.puts.push((key, value));
         self.write.puts.push(sealed(&Entry::Id(exchange.id), &place));
-        self.write.puts.push(sealed(&Entry::Content(exchange.content_hash, exchange.id), &place));
+        if exchange.erased.is_none() {
+            self.write.puts.push(sealed(&Entry::Content(exchange.content_hash, exchange.id), &place));
+        }
     }
 
     fn keep(&mut self, kept: Vec<(Entry, Keep)>) {

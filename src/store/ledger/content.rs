@@ -23,6 +23,11 @@ impl Changes {
         hash
     }
 
+    /// Keeps bytes whose hash in the namespace that the set will be committed to is known, unless they are there.
+    pub(in crate::store) fn keep_bytes(&mut self, hash: Hash, bytes: Bytes) {
+        self.parts.insert(hash, bytes);
+    }
+
     /// Keeps a message, such as one with the result of a tool call, in the namespace that the set will be committed to. Equal messages
     /// have equal hashes.
     pub fn keep_message(&mut self, ns: &Namespace, message: &Message) -> Hash {

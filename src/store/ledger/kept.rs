@@ -68,6 +68,11 @@ impl Kept {
         self.0.get(&Asked { ns, place }).map(|kept| kept.exchange.id)
     }
 
+    /// Forgets one that is not as it was read any more.
+    pub(super) fn forget(&self, ns: &Namespace, place: Place) {
+        self.0.remove(&Asked { ns, place });
+    }
+
     /// Keeps one that was read.
     pub(super) fn put(&self, ns: &Namespace, place: Place, (exchange, bytes): &(Exchange, usize)) {
         let kept = Arc::new(Sized { exchange: exchange.clone(), bytes: *bytes });

@@ -10,11 +10,14 @@ mod commit;
 mod content;
 mod coordinations;
 mod exchanges;
+mod gate;
 mod graph;
 mod kept;
+mod live;
 mod names;
 mod path;
 mod prepared;
+mod retention;
 mod tools;
 mod workspace;
 
@@ -30,9 +33,11 @@ use super::layout::Entry;
 use super::record::{self, Stored};
 use super::{Error, Namespace, Store};
 
+use self::gate::{Alone, Gate, Watch};
 use self::kept::Kept;
 
 pub use self::changes::{Changes, Lost};
+pub use self::gate::Hold;
 pub use self::workspace::{Edited, Pair};
 pub use super::record::Remembered;
 
@@ -41,12 +46,13 @@ pub use super::record::Remembered;
 pub struct Ledger {
     store: Arc<dyn Store>,
     kept: Option<Arc<Kept>>,
+    gate: Arc<Gate>,
 }
 
 impl Ledger {
     /// On a store.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, kept: None }
+        Self { store, kept: None, gate: Arc::default() }
     }
 
     /// Keeps exchanges that were read in memory, so many bytes of them.
@@ -58,7 +64,22 @@ impl Ledger {
     /// The same without what is in memory: whatever is read is read from the store.
     #[must_use]
     pub fn unkept(&self) -> Self {
-        Self { store: Arc::clone(&self.store), kept: None }
+        Self { store: Arc::clone(&self.store), kept: None, gate: Arc::clone(&self.gate) }
+    }
+
+    /// Has what commits name written down until the result is dropped.
+    pub(in crate::store) fn watch(&self) -> Watch<'_> {
+        self.gate.watch()
+    }
+
+    /// Nobody commits until the result is dropped.
+    pub(in crate::store) async fn alone(&self) -> Alone<'_> {
+        self.gate.alone().await
+    }
+
+    /// Holds content that is stored before anything names it.
+    pub fn hold(&self) -> Hold {
+        Hold::new(&self.gate)
     }
 
     /// The store below.

@@ -41,6 +41,11 @@ impl Ledger {
         }
     }
 
+    /// A tool by its hash; absent when there is none.
+    pub(in crate::store) async fn find_tool(&self, ns: &Namespace, hash: Hash) -> Result<Option<Tool>, Error> {
+        self.read(ns, &Entry::Tool(hash)).await
+    }
+
     /// What a path has seen of tools, by the hash that an exchange on it names.
     ///
     /// # Errors

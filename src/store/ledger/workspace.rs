@@ -4,22 +4,20 @@
 //! A change loads the nodes that it falls into, one a level, and makes as many new ones. Each level is the same problem, things with names
 //! in order of which some go and some come, so what a level changes is what the one above it is told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::future::{BoxFuture, FutureExt};
 
-use super::{Changes, Ledger, Lost, Token};
+use super::Ledger;
 use crate::domain::content::Hasher;
-use crate::domain::id::{Hash, ThreadId};
-use crate::domain::workspace::{Child, Content, Document, Live, Move, Node, Root, ends_node};
-use crate::store::layout::{self, Entry};
-use crate::store::record::{corrupt, decode, list_of_pieces, pieces_of_list};
-use crate::store::{Error, Guard, Namespace};
+use crate::domain::id::Hash;
+use crate::domain::workspace::{Child, Content, Document, Node, Root, ends_node};
+use crate::store::layout::Entry;
+use crate::store::record::{corrupt, pieces_of_list};
+use crate::store::{Error, Namespace};
 
-/// So many pieces stand in a document itself; more are a list of their own, so that a node stays small.
-const PIECES_INLINE: usize = 4;
 /// More levels than any version has, so that a damaged one does not send a reader round in circles.
 const MAX_LEVELS: u32 = 64;
 
@@ -52,91 +50,7 @@ impl Pair {
     }
 }
 
-impl Changes {
-    /// How a document names its pieces, with what has to be kept for that.
-    pub fn keep_pieces(&mut self, ns: &Namespace, pieces: Vec<Hash>) -> Content {
-        if pieces.len() <= PIECES_INLINE {
-            return Content::Pieces(pieces);
-        }
-        Content::List(self.keep_part(ns, list_of_pieces(&pieces)))
-    }
-
-    /// Nothing is applied unless a piece of content is still there.
-    pub fn hold_piece(&mut self, piece: Hash, thread: &ThreadId) {
-        self.guards.push((Guard::Present(Entry::Part(piece).key()), Lost::WorkspaceChanged(thread.clone())));
-    }
-
-    /// Stores the nodes of a version.
-    pub fn keep_nodes(&mut self, nodes: BTreeMap<Hash, Node>) {
-        self.nodes.extend(nodes);
-    }
-
-    /// Gives a new thread its documents.
-    pub fn begin_workspace(&mut self, thread: &ThreadId, live: &Live) {
-        if live.root.is_some() {
-            self.put(&Entry::Workspace(thread.clone()), live);
-        }
-    }
-
-    /// Replaces the documents of a thread, which must be there and have those that were read; none when there was no record of them.
-    pub fn replace_workspace(&mut self, thread: &ThreadId, live: &Live, seen: Option<&Token>) {
-        let guard = Guard::Present(Entry::Thread(thread.clone()).key());
-        self.guards.push((guard, Lost::ThreadChanged(thread.clone())));
-        self.hold_workspace(thread, seen);
-        self.put(&Entry::Workspace(thread.clone()), live);
-    }
-
-    /// Nothing is applied unless the documents of a thread are those that were read.
-    pub fn hold_workspace(&mut self, thread: &ThreadId, seen: Option<&Token>) {
-        let key = Entry::Workspace(thread.clone()).key();
-        let guard = match seen {
-            Some(token) => Guard::Is(key, token.0.clone()),
-            None => Guard::Absent(key),
-        };
-        self.guards.push((guard, Lost::WorkspaceChanged(thread.clone())));
-    }
-
-    /// Keeps a move of a head, under the number of the head after it.
-    pub fn add_move(&mut self, thread: &ThreadId, number: u64, moved: &Move) {
-        self.put(&Entry::Move(thread.clone(), number), moved);
-    }
-
-    /// Forgets moves of a head.
-    pub fn remove_moves(&mut self, thread: &ThreadId, numbers: impl IntoIterator<Item = u64>) {
-        self.deletes.extend(numbers.into_iter().map(|number| Entry::Move(thread.clone(), number).key()));
-    }
-}
-
 impl Ledger {
-    /// The documents of a thread that writes change, with the token of their record where there is one.
-    ///
-    /// # Errors
-    /// When the store fails or the record is damaged.
-    pub async fn workspace(&self, ns: &Namespace, thread: &ThreadId) -> Result<(Live, Option<Token>), Error> {
-        let read = self.read_with_token(ns, &Entry::Workspace(thread.clone())).await?;
-        Ok(read.map_or((Live::default(), None), |(live, token)| (live, Some(token))))
-    }
-
-    /// Moves of a thread's head that no exchange tells of, the last first, before a number.
-    ///
-    /// # Errors
-    /// When the store fails or a record is damaged.
-    pub async fn moves(
-        &self,
-        ns: &Namespace,
-        thread: &ThreadId,
-        before: u64,
-        limit: usize,
-    ) -> Result<Vec<(u64, Move)>, Error> {
-        let entries = self.store.scan(ns, layout::moves_before(thread, before, limit)).await?;
-        let read = |(key, raw): &(crate::store::Key, Bytes)| {
-            let entry = super::names::named(key)?;
-            let number = if let Entry::Move(_, number) = &entry { *number } else { 0 };
-            Ok((number, decode(&entry, raw)?))
-        };
-        entries.iter().map(read).collect()
-    }
-
     /// How many documents a version has and the bytes of their contents; absent where there is no such version.
     ///
     /// # Errors
@@ -205,6 +119,37 @@ impl Ledger {
     /// When the store fails, or the piece is missing or damaged.
     pub async fn piece(&self, ns: &Namespace, hash: Hash) -> Result<Bytes, Error> {
         self.part(ns, hash).await?.ok_or_else(|| corrupt(&Entry::Part(hash), "it is missing"))
+    }
+
+    /// Adds what a version is made of: its nodes, and the content of its documents. What was found already is not looked into again.
+    ///
+    /// # Errors
+    /// When the store fails, or a node or a list of pieces is missing or damaged.
+    pub async fn add_version(&self, ns: &Namespace, root: Root, found: &mut HashSet<Entry>) -> Result<(), Error> {
+        let mut ahead: Vec<Hash> = root.into_iter().collect();
+        while let Some(hash) = ahead.pop() {
+            if !found.insert(Entry::Node(hash)) {
+                continue;
+            }
+            match self.node(ns, hash).await? {
+                Node::Leaf(documents) => {
+                    for document in &documents {
+                        found.extend(self.content_of(ns, document).await?.into_iter().map(Entry::Part));
+                    }
+                }
+                Node::Inner { children, .. } => ahead.extend(children.iter().map(|child| child.hash)),
+            }
+        }
+        Ok(())
+    }
+
+    /// All that is kept of a document's content: its pieces, and the list of them where there is one, which comes last.
+    pub(in crate::store) async fn content_of(&self, ns: &Namespace, document: &Document) -> Result<Vec<Hash>, Error> {
+        let mut content = self.pieces(ns, document).await?;
+        if let Content::List(list) = &document.content {
+            content.push(*list);
+        }
+        Ok(content)
     }
 
     /// Documents in which two versions differ, by name, from a name on: at most `limit`. What they share is not read.

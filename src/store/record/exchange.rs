@@ -12,8 +12,9 @@ use super::{
 };
 use crate::domain::content::Hasher;
 use crate::domain::drift::Lineage;
-use crate::domain::exchange::{Exchange, Glance, HeadBefore, Origin, Responder};
+use crate::domain::exchange::{Erased, Exchange, Glance, HeadBefore, Origin, Responder};
 use crate::domain::id::{CallId, ExchangeId, Hash, Moment, RunId, ThreadId};
+use crate::domain::message::{Message, Role};
 use crate::domain::run::StopReason;
 use crate::domain::workspace::Around;
 
@@ -32,6 +33,21 @@ pub(crate) fn draft(exchange: &Exchange, hasher: &Hasher) -> Draft {
     let mut twin = twin::Exchange::of(exchange);
     let parts = media::take_out(messages(&mut twin), hasher);
     Draft { packed: Packed::new(bytes_of(&twin)), parts }
+}
+
+/// What an exchange names.
+#[derive(Debug)]
+pub(crate) struct Naming {
+    pub(crate) id: ExchangeId,
+    pub(crate) parent: Option<ExchangeId>,
+    pub(crate) continues: Option<ExchangeId>,
+    pub(crate) run_id: Option<RunId>,
+    pub(crate) thread_id: Option<ThreadId>,
+    pub(crate) offered: Option<Hash>,
+    pub(crate) standing: Option<Hash>,
+    pub(crate) lineage: Lineage,
+    pub(crate) workspace: Around,
+    pub(crate) is_erased: bool,
 }
 
 /// An exchange as it was read, without its large parts.
@@ -83,6 +99,24 @@ impl Lean {
         })
     }
 
+    /// What it names besides its large parts.
+    pub(crate) fn naming(&self) -> Result<Naming, Malformed> {
+        let id = |bytes: &Option<Bytes>, field| bytes.as_ref().map(|id| exchange_id(id, field)).transpose();
+        let set = |bytes: &Option<Bytes>, field| bytes.as_ref().map(|bytes| hash(bytes, field)).transpose();
+        Ok(Naming {
+            id: self.id()?,
+            parent: id(&self.twin.parent, "parent")?,
+            continues: id(&self.twin.continues, "continues")?,
+            run_id: self.twin.run_id.clone().map(RunId::new),
+            thread_id: self.twin.thread_id.clone().map(ThreadId::new),
+            offered: set(&self.twin.offered, "offered")?,
+            standing: set(&self.twin.standing, "standing")?,
+            lineage: lineage(self.twin.lineage.as_deref())?,
+            workspace: around(self.twin.workspace_before.as_deref(), self.twin.workspace_after.as_deref())?,
+            is_erased: self.twin.erased.is_some(),
+        })
+    }
+
     /// Hashes of its large parts, each once.
     pub(crate) fn parts(&mut self) -> Result<Vec<Hash>, Malformed> {
         media::taken_out(messages(&mut self.twin))
@@ -93,6 +127,12 @@ impl Lean {
         media::bring_in(messages(&mut self.twin), parts)?;
         self.twin.value()
     }
+}
+
+/// The payload of an exchange's record without the documents that it names.
+pub(crate) fn without_documents(payload: Bytes) -> Result<Bytes, Malformed> {
+    let twin: twin::Exchange = twin_of(payload)?;
+    Ok(bytes_of(&twin::Exchange { workspace_before: None, workspace_after: None, ..twin }))
 }
 
 /// Every message of an exchange.
@@ -113,7 +153,8 @@ impl Twin<Exchange> for twin::Exchange {
             thread_id: exchange.thread_id.as_ref().map(|id| id.as_str().to_owned()),
             origin: exchange.origin.number(),
             messages: twins(&exchange.messages),
-            assistant: Some(twin::Message::of(&exchange.assistant)),
+            // Without it, a version that knows no erasure says that the record cannot be used, instead of showing an empty answer.
+            assistant: exchange.erased.is_none().then(|| twin::Message::of(&exchange.assistant)),
             stop_reason: exchange.stop_reason.number(),
             stop_reason_raw: exchange.stop_reason_raw.clone(),
             offered: exchange.offered.as_ref().map(hash_bytes),
@@ -136,6 +177,11 @@ impl Twin<Exchange> for twin::Exchange {
                 HeadBefore::Empty => Some(Bytes::new()),
                 HeadBefore::At(id) => Some(id_bytes(id)),
             },
+            erased: exchange.erased.as_ref().map(|erased| twin::Erased {
+                receipt: erased.receipt.clone(),
+                at_ms: erased.at.0,
+                by: erased.by.clone(),
+            }),
         }
     }
 
@@ -151,7 +197,10 @@ impl Twin<Exchange> for twin::Exchange {
             thread_id: self.thread_id.map(ThreadId::new),
             origin: Origin::of_number(self.origin, "origin")?,
             messages: values(self.messages)?,
-            assistant: required(self.assistant, "assistant")?,
+            assistant: match (self.assistant, &self.erased) {
+                (None, Some(_)) => Message { role: Role::Assistant, parts: Vec::new() },
+                (assistant, _) => required(assistant, "assistant")?,
+            },
             stop_reason: StopReason::of_number(self.stop_reason, "stop_reason")?,
             stop_reason_raw: self.stop_reason_raw,
             offered: self.offered.map(|bytes| hash(&bytes, "offered")).transpose()?,
@@ -172,6 +221,11 @@ impl Twin<Exchange> for twin::Exchange {
                 Some([]) => HeadBefore::Empty,
                 Some(id) => HeadBefore::At(exchange_id(id, "head_before")?),
             },
+            erased: self.erased.map(|erased| Erased {
+                receipt: erased.receipt,
+                at: Moment(erased.at_ms),
+                by: erased.by,
+            }),
         })
     }
 }

@@ -3,6 +3,7 @@
 
 mod coordination;
 mod prepared;
+mod retention;
 mod workspace;
 
 use std::path::PathBuf;
@@ -173,6 +174,7 @@ pub(super) fn exchange() -> Exchange {
         content_hash: Hash([8; 32]),
         labels: labels(),
         created_at: Moment(1_700_000_000_001),
+        erased: None,
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub(crate) mod envelope;
 pub(crate) mod exchange;
+pub(crate) mod json;
 
 mod body;
 mod coordination;
@@ -17,6 +18,7 @@ mod message;
 mod plan;
 mod prepared;
 mod request;
+mod retention;
 mod run;
 mod settings;
 mod thread;
@@ -46,6 +48,7 @@ pub(crate) use self::journal::JournalPage;
 pub(crate) use self::plan::PlanRecord;
 pub(crate) use self::prepared::PreparedRecord;
 pub use self::request::Remembered;
+pub(crate) use self::retention::hash_of;
 pub(crate) use self::thread::{Standing, ThreadRecord};
 pub(crate) use self::tool::ToolHashes;
 pub(crate) use self::workspace::{list_of_pieces, pieces_of_list};

@@ -12,13 +12,14 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::domain::drift::{Lineage, Seen, Sighting};
-use crate::domain::exchange::{Exchange, HeadBefore, Origin, Responder};
+use crate::domain::exchange::{Erased, Exchange, HeadBefore, Origin, Responder};
 use crate::domain::fault::{Fault, Field, Reason, Resource};
 use crate::domain::graph::{Block, Branch, Place, Segment};
 use crate::domain::id::{BranchId, CallId, ExchangeId, Hash, Moment, RunId, ThreadId};
 use crate::domain::message::{
     CacheMarker, Issuer, Kind, Media, Message, Part, ProviderData, Reasoning, Role, ToolCall, ToolResult,
 };
+use crate::domain::retention::{Expiry, Gone, Mode, Pin, Receipt, Target};
 use crate::domain::run::{AttemptKind, Observation, Past, Run, State, Step, StopReason};
 use crate::domain::settings::{
     EffectiveSetting, Source, ThreadDefaults, Validation, ValidationStatus, Violation, Warning,
@@ -375,7 +376,44 @@ pub(crate) fn exchange() -> impl Strategy<Value = Exchange> {
             created_at,
             workspace,
             head_before,
+            erased: None,
         }
+    })
+}
+
+/// What is left of an exchange that was erased.
+pub(crate) fn tombstone() -> impl Strategy<Value = Exchange> {
+    let erased = (text(), moment(), text()).prop_map(|(receipt, at, by)| Erased { receipt, at, by });
+    (exchange(), erased).prop_map(|(exchange, erased)| exchange.erased(erased))
+}
+
+fn target() -> impl Strategy<Value = Target> {
+    prop_oneof![
+        exchange_id().prop_map(Target::Exchange),
+        name().prop_map(|id| Target::Thread(ThreadId::new(id))),
+        name().prop_map(|id| Target::Run(RunId::new(id))),
+        (exchange_id(), of(any::<u64>())).prop_map(|(id, steps)| Target::Subtree(id, steps)),
+    ]
+}
+
+pub(crate) fn pin() -> impl Strategy<Value = Pin> {
+    (name(), target(), text(), moment()).prop_map(|(id, target, note, created_at)| Pin { id, target, note, created_at })
+}
+
+pub(crate) fn expiry() -> impl Strategy<Value = Expiry> {
+    (target(), moment()).prop_map(|(target, at)| Expiry { target, at })
+}
+
+pub(crate) fn receipt() -> impl Strategy<Value = Receipt> {
+    let mode = prop_oneof![Just(Mode::Refuse), Just(Mode::Cascade), Just(Mode::Tombstone)];
+    let gone =
+        (any::<u8>(), any::<u64>(), any::<u64>()).prop_map(|(letter, count, bytes)| Gone { letter, count, bytes });
+    let asked = (name(), target(), mode, text());
+    let done = (any::<u64>(), vec(gone, 0..3), any::<u64>(), vec(exchange_id(), 0..3));
+    (asked, done, moment(), text()).prop_map(|(asked, done, at, by)| {
+        let (id, target, mode, note) = asked;
+        let (tombstones, gone, shared, exchanges) = done;
+        Receipt { id, target, mode, note, tombstones, gone, shared, exchanges, at, by }
     })
 }
 

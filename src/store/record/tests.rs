@@ -67,6 +67,20 @@ proptest! {
     }
 
     #[test]
+    fn what_is_left_of_an_erased_exchange_comes_back_whole(exchange in sample::tombstone()) {
+        prop_assert_eq!(exchange_there_and_back(&exchange), exchange);
+    }
+
+    #[test]
+    fn pins_expiries_and_receipts_come_back_whole(
+        pin in sample::pin(), expiry in sample::expiry(), receipt in sample::receipt(),
+    ) {
+        there_and_back(&pin)?;
+        there_and_back(&expiry)?;
+        there_and_back(&receipt)?;
+    }
+
+    #[test]
     fn workspaces_and_moves_come_back_whole(node in sample::node(), live in sample::live(), moved in sample::moved()) {
         there_and_back(&node)?;
         there_and_back(&live)?;

@@ -7,7 +7,7 @@
 //!     +------ view <---------+
 //! ```
 //!
-//! `open` makes and checks the files and `files` watches them, `committer` writes, `view` reads, `keys` lays entries
+//! `open` makes and checks the files and `files` watches them, `committer` writes, `view` reads, `snapshot` as of a moment, `keys` lays entries
 //! out, `disk` makes a sync a sync, `joint` one of two, `fault` turns what the engine says into words; `still` and `scan`
 //! look at a store that nobody has open. One database a process: the engine's locks are process-wide, so a second one would slow both. Unix only;
 //! durable on Linux with the GNU C
@@ -22,6 +22,7 @@ mod keys;
 mod mark;
 mod open;
 mod scan;
+mod snapshot;
 mod still;
 mod view;
 
@@ -42,6 +43,7 @@ use self::files::Files;
 pub use self::open::FORMAT;
 use self::open::{Hold, Opened};
 pub use self::scan::{Damage, scan};
+use self::snapshot::Snapshot;
 pub use self::still::{FILES, hold};
 use self::view::{Scan, Short, View};
 use super::{Commit, Error, Health, Key, Namespace, Range, Stats, Store, Write};
@@ -164,10 +166,18 @@ impl Sled {
         &self,
         read: impl FnOnce(&View) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Error> {
-        let shared = Arc::clone(&self.shared);
-        // It ends early only when the runtime does.
-        tokio::task::spawn_blocking(move || shared.read(read)).await.map_err(|_| Error::Closed)?
+        off_thread(&self.shared, read).await
     }
+}
+
+/// Runs a read that may take long where it may block.
+async fn off_thread<T: Send + 'static>(
+    shared: &Arc<Shared>,
+    read: impl FnOnce(&View) -> Result<T, Fault> + Send + 'static,
+) -> Result<T, Error> {
+    let shared = Arc::clone(shared);
+    // It ends early only when the runtime does.
+    tokio::task::spawn_blocking(move || shared.read(read)).await.map_err(|_| Error::Closed)?
 }
 
 impl Store for Sled {
@@ -228,6 +238,13 @@ impl Store for Sled {
 
     fn namespaces(&self) -> BoxFuture<'_, Result<Vec<Namespace>, Error>> {
         Box::pin(self.off_thread(View::namespaces))
+    }
+
+    fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Store>, Error>> {
+        Box::pin(async {
+            let snapshot: Arc<dyn Store> = Arc::new(Snapshot::of(&self.shared));
+            Ok(snapshot)
+        })
     }
 
     fn close(&self) -> BoxFuture<'_, Result<(), Error>> {

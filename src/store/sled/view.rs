@@ -9,13 +9,14 @@
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::ops::Bound;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use ::sled::{Db, IVec, Tree};
 use bytes::Bytes;
 
 use super::fault::{Fault, guarded};
 use super::keys::{self, FullKey};
+use super::snapshot::Kept;
 use crate::store::{Key, Namespace};
 
 #[cfg(test)]
@@ -59,6 +60,8 @@ struct Shown {
     db: Option<Db>,
     /// What the keys of the group in flight held before it, and hold for readers.
     hidden: BTreeMap<FullKey, Held>,
+    /// What those who read the store as it was at a moment have to be told of.
+    snapshots: Vec<Weak<Kept>>,
 }
 
 /// The outcome of a read that was only to be a short one.
@@ -71,12 +74,23 @@ pub(super) enum Short {
 
 impl View {
     pub(super) fn new(db: Db) -> Self {
-        Self { shown: RwLock::new(Shown { db: Some(db), hidden: BTreeMap::new() }) }
+        Self { shown: RwLock::new(Shown { db: Some(db), hidden: BTreeMap::new(), snapshots: Vec::new() }) }
     }
 
     /// Hides the keys of a group that is about to be applied.
     pub(super) fn hide(&self, hidden: BTreeMap<FullKey, Held>) {
-        self.write().hidden = hidden;
+        let mut shown = self.write();
+        shown.snapshots.retain(|kept| kept.upgrade().map(|kept| kept.keep(&hidden)).is_some());
+        shown.hidden = hidden;
+    }
+
+    /// Keeps what every key holds from now on, for as long as the result is held.
+    pub(super) fn keep(&self) -> Arc<Kept> {
+        let mut shown = self.write();
+        let kept = Arc::new(Kept::default());
+        kept.keep(&shown.hidden);
+        shown.snapshots.push(Arc::downgrade(&kept));
+        kept
     }
 
     /// Shows everything again: the group is durable.
@@ -110,6 +124,16 @@ impl View {
     /// A value of any length.
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<Bytes>, Fault> {
         self.reading(|db, hidden| hidden.get(key).cloned().map_or_else(|| load(db, key), Ok)?.value())
+    }
+
+    /// A value as it was kept; none when it is not kept any more.
+    pub(super) fn get_kept(&self, key: &[u8], kept: &Kept) -> Result<Option<Option<Bytes>>, Fault> {
+        self.reading(|db, _| kept.reading(|before| before.get(key).cloned().map_or_else(|| load(db, key), Ok)?.value()))
+    }
+
+    /// Reads the next slice of a scan as it was kept; none when it is not kept any more.
+    pub(super) fn slice_kept(&self, scan: &mut Scan, kept: &Kept) -> Result<Option<()>, Fault> {
+        self.reading(|db, _| kept.reading(|before| scan.advance(db, before)))
     }
 
     /// Reads the next slice of a scan.

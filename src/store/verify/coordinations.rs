@@ -12,15 +12,15 @@ use crate::store::record::JournalPage;
 
 /// What a coordination or a frame names. Threads are not among it: they may be deleted.
 #[derive(Default)]
-struct Named {
-    exchanges: Vec<ExchangeId>,
-    runs: Vec<RunId>,
-    results: Vec<Hash>,
-    plans: Vec<Hash>,
+pub(in crate::store) struct Named {
+    pub(in crate::store) exchanges: Vec<ExchangeId>,
+    pub(in crate::store) runs: Vec<RunId>,
+    pub(in crate::store) results: Vec<Hash>,
+    pub(in crate::store) plans: Vec<Hash>,
 }
 
 impl Named {
-    fn by(coordination: &Coordination) -> Self {
+    pub(in crate::store) fn by(coordination: &Coordination) -> Self {
         let mut named = Self {
             exchanges: coordination.named_exchanges().into_iter().collect(),
             runs: coordination.state.run_id().into_iter().chain(&coordination.interrupted).cloned().collect(),
@@ -34,7 +34,7 @@ impl Named {
         named
     }
 
-    fn add(&mut self, frame: &Frame) {
+    pub(in crate::store) fn add(&mut self, frame: &Frame) {
         match frame {
             Frame::DecisionNeeded { exchange, interrupted, .. } => {
                 self.exchanges.push(*exchange);

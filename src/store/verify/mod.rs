@@ -8,6 +8,8 @@ mod coordinations;
 mod graph;
 mod look;
 mod names;
+mod part;
+mod retained;
 mod tools;
 mod turns;
 mod workspaces;
@@ -21,8 +23,11 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 
+pub(super) use self::coordinations::Named;
 use self::graph::Previous;
+pub use self::part::verify_part;
 use super::layout::{Entry, Kind, hex};
+use super::transfer::names_in;
 use super::{Error, Key, Ledger, Namespace, Range};
 use crate::domain::content::Hasher;
 use crate::domain::id::{CoordinationId, Hash};
@@ -64,6 +69,8 @@ pub struct Report {
     pub records: BTreeMap<Kind, u64>,
     /// Bytes of all values.
     pub bytes: u64,
+    /// Exchanges that were erased, whose content cannot be checked.
+    pub erased: u64,
     /// Things that are wrong.
     pub findings: u64,
 }
@@ -173,6 +180,11 @@ impl<'a> Check<'a> {
         };
         *report.records.entry(entry.kind()).or_default() += 1;
         let problems = self.problems(&entry, raw).await?;
+        if let Entry::Exchange(_) = &entry
+            && names_in(&entry, raw).is_ok_and(|names| names.is_erased)
+        {
+            report.erased += 1;
+        }
         // What changed in the meantime was looked at in two states, of which each may have been right.
         if problems.is_empty() || self.ledger.raw(self.ns, &entry).await?.as_ref() != Some(raw) {
             return Ok(Vec::new());
@@ -209,6 +221,7 @@ impl<'a> Check<'a> {
             Entry::Workspace(id) => self.workspace(id, raw).await,
             Entry::Node(hash) => self.node(*hash, raw).await,
             Entry::Move(id, number) => self.moved(id, *number, raw).await,
+            Entry::Pin(_) | Entry::Expiry(..) | Entry::Due(_) | Entry::Receipt(_) => self.retained(entry, raw).await,
         }
     }
 }

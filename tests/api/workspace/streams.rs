@@ -11,36 +11,40 @@ use crate::support::documents::{all, began, forked, list, live, put, read, these
 use crate::support::server::{Running, scripted};
 use crate::support::{refused, within};
 
-fn open(name: &str) -> pb::OpenDocument {
+pub(super) fn open(name: &str) -> pb::OpenDocument {
     pb::OpenDocument { thread_id: "t".into(), name: name.into(), ..Default::default() }
 }
 
-fn chunk(data: &[u8]) -> Part {
+pub(super) fn chunk(data: &[u8]) -> Part {
     Part::Chunk(pb::DocumentChunk { data: data.to_vec().into() })
 }
 
-fn commit(hash: &str) -> Part {
+pub(super) fn commit(hash: &str) -> Part {
     Part::Commit(pb::CommitDocument { content_blake3: hash.into() })
 }
 
 /// Bytes in which no stretch is like another.
-fn noise(length: usize) -> Vec<u8> {
+pub(super) fn noise(length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     blake3::Hasher::new().finalize_xof().fill(&mut bytes);
     bytes
 }
 
-fn whole(opened: pb::OpenDocument, data: &[u8]) -> Vec<Part> {
+pub(super) fn whole(opened: pb::OpenDocument, data: &[u8]) -> Vec<Part> {
     let chunks = data.chunks(100_000).map(chunk);
     std::iter::once(Part::Open(opened)).chain(chunks).chain([commit("")]).collect()
 }
 
-async fn send(server: &Running, parts: Vec<Part>) -> Result<pb::StreamWriteDocumentResponse, Status> {
+pub(super) async fn send(server: &Running, parts: Vec<Part>) -> Result<pb::StreamWriteDocumentResponse, Status> {
     let parts = parts.into_iter().map(|part| pb::StreamWriteDocumentRequest { part: Some(part) });
     Ok(server.workspaces().stream_write_document(futures::stream::iter(parts)).await?.into_inner())
 }
 
-async fn receive(server: &Running, name: &str, offset: u64) -> Result<(pb::DocumentOpened, Vec<Vec<u8>>), Status> {
+pub(super) async fn receive(
+    server: &Running,
+    name: &str,
+    offset: u64,
+) -> Result<(pb::DocumentOpened, Vec<Vec<u8>>), Status> {
     let request = pb::StreamReadDocumentRequest { at: Some(live("t")), name: name.into(), offset };
     let mut stream = server.workspaces().stream_read_document(request).await?.into_inner();
     let mut opened = None;

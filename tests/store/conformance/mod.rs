@@ -2,6 +2,7 @@
 
 mod races;
 mod ranges;
+mod snapshots;
 mod values;
 
 use std::collections::BTreeSet;
@@ -13,6 +14,7 @@ use futures::future::join_all;
 
 pub(crate) use self::races::*;
 pub(crate) use self::ranges::*;
+pub(crate) use self::snapshots::*;
 pub(crate) use self::values::*;
 
 type Shared = Arc<dyn Store>;

@@ -162,6 +162,7 @@ fn aspects_from_pb(numbers: Vec<i32>, omit_same: bool, at: &Path<'_>, problems: 
         settings: has(pb::DiffAspect::Settings),
         tools: has(pb::DiffAspect::Tools),
         documents: has(pb::DiffAspect::Documents),
+        by_name: !given.is_empty(),
         omit_same,
     })
 }

@@ -13,6 +13,7 @@ use crate::grpc::pb;
 /// An exchange in the graph.
 pub fn node_to_pb(node: Node) -> pb::ExchangeNode {
     let one = node.exchange;
+    let tombstone = exchange::tombstone_to_pb(&one);
     pb::ExchangeNode {
         exchange_id: one.id.to_string(),
         parent_exchange_id: id::text(one.parent),
@@ -33,7 +34,7 @@ pub fn node_to_pb(node: Node) -> pb::ExchangeNode {
         assistant_preview: node.assistant_preview,
         child_count: node.children,
         content_hash: one.content_hash.to_string(),
-        tombstone: None,
+        tombstone,
         create_time: Some(moment::to_pb(one.created_at)),
     }
 }

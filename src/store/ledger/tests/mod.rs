@@ -81,6 +81,7 @@ impl World {
             content_hash,
             labels: Default::default(),
             created_at: Moment(0),
+            erased: None,
         }
     }
 

@@ -1,0 +1,66 @@
+//! What a namespace holds, in figures. Counting reads every record, so one count is at work at a time and its figures serve for a while. It
+//! must not know how records are counted.
+
+use std::collections::HashMap;
+
+use tokio::sync::Mutex;
+
+use super::{App, Caller, store_fault};
+use crate::domain::fault::Fault;
+use crate::domain::id::{Moment, Namespace};
+use crate::store::tally::{Tally, tally};
+
+/// For how long figures are told again instead of being counted anew, in milliseconds.
+const FRESH_MS: u64 = 10_000;
+
+/// Figures that were counted, by namespace, with when. Whoever counts holds it.
+#[derive(Default)]
+pub(super) struct Counted(Mutex<HashMap<Namespace, (Moment, Tally)>>);
+
+/// What a namespace holds, and what is at work.
+#[derive(Clone, Debug)]
+pub struct Stats {
+    /// The records.
+    pub tally: Tally,
+    /// They were counted for this call; else a moment ago for another one.
+    pub exact: bool,
+    /// When they were counted.
+    pub at: Moment,
+    /// What the store takes on disk.
+    pub disk_bytes: u64,
+    /// Runs at work.
+    pub active_runs: usize,
+    /// Coordinations with a stream.
+    pub attached_coordinations: usize,
+}
+
+impl App {
+    /// Counts what the caller's namespace holds, unless that was done a moment ago.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn stats(&self, caller: &Caller) -> Result<Stats, Fault> {
+        let namespace = &caller.namespace;
+        let mut counted = self.counted.0.lock().await;
+        let now = self.clock.now();
+        let fresh = counted.get(namespace).filter(|(at, _)| now.0.saturating_sub(at.0) < FRESH_MS).cloned();
+        let exact = fresh.is_none();
+        let (at, tally) = match fresh {
+            Some(fresh) => fresh,
+            None => {
+                let figures = (now, tally(&self.ledger.unkept(), namespace).await.map_err(store_fault)?);
+                counted.insert(namespace.clone(), figures.clone());
+                figures
+            }
+        };
+        drop(counted);
+        Ok(Stats {
+            tally,
+            exact,
+            at,
+            disk_bytes: self.ledger.store().stats().disk_bytes,
+            active_runs: self.flights.count_in(namespace),
+            attached_coordinations: self.coordinations.attached_in(namespace),
+        })
+    }
+}
