@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use tonic::transport::Channel;
 
 use super::Row;
 use super::measure;
@@ -14,7 +13,7 @@ use super::work::Load;
 use crate::grpc::pb;
 use crate::grpc::pb::exchange_service_client::ExchangeServiceClient;
 use crate::ops::cli::failure::Failure;
-use crate::ops::cli::remote::Remote;
+use crate::ops::cli::remote::{Link, Remote};
 
 /// How long the provider takes.
 const TAKES: Duration = Duration::from_millis(30);
@@ -32,12 +31,13 @@ pub(super) async fn measure(address: SocketAddr, remote: &Remote, load: &Load) -
             tokio::spawn(answer(stream));
         }
     });
+    let client = reqwest::Client::builder().no_proxy().build().map_err(|error| Failure::broken(&error))?;
     let mut rows = Vec::new();
     for streamed in [false, true] {
         let mut direct = Vec::new();
         let mut captures = Vec::new();
         for seed in 0..CALLERS {
-            direct.push(Direct::connect(address, streamed).await.map_err(|error| Failure::broken(&error))?);
+            direct.push(Direct::new(&client, address, streamed));
             let messages = load.turn(seed as u64).messages.into_iter().take(1).collect();
             captures.push(Through { client: remote.exchanges(), messages });
         }
@@ -70,6 +70,8 @@ async fn answer(stream: TcpStream) -> std::io::Result<()> {
 }
 
 const STREAM: &[u8] = br#""stream":true"#;
+/// What only the first piece of a streamed answer has.
+const DELTA: &[u8] = br#""delta":{"role""#;
 
 /// An answer as it is sent.
 fn pieces(streamed: bool) -> Vec<String> {
@@ -110,31 +112,33 @@ async fn read(stream: &mut BufReader<TcpStream>) -> std::io::Result<Vec<u8>> {
     Ok(body)
 }
 
-/// Who calls the provider without the server.
+/// Who calls the provider without the server: with the HTTP client the server has, and nothing around it.
 struct Direct {
-    stream: BufReader<TcpStream>,
-    request: String,
+    client: reqwest::Client,
+    url: String,
+    body: String,
 }
 
 impl Direct {
-    async fn connect(address: SocketAddr, streamed: bool) -> std::io::Result<Self> {
-        let stream = TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
-        let body = format!(r#"{{"stream":{streamed}}}"#);
-        let request = format!("POST / HTTP/1.1\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-        Ok(Self { stream: BufReader::new(stream), request })
+    fn new(client: &reqwest::Client, address: SocketAddr, streamed: bool) -> Self {
+        let message = r#"{"role":"user","content":"ok"}"#;
+        let body = format!(r#"{{"model":"bench","messages":[{message}],"stream":{streamed}}}"#);
+        Self { client: client.clone(), url: format!("http://{address}/"), body }
     }
 
-    /// Timed until the answer begins to arrive: a whole one comes in one piece.
-    async fn call(mut self) -> Result<(Self, Duration), Failure> {
+    /// Timed until the answer is whole, or a streamed one begins to arrive.
+    async fn call(self) -> Result<(Self, Duration), Failure> {
         let started = Instant::now();
+        let request = self.client.post(&self.url).body(self.body.clone()).header("content-type", "application/json");
         let took = async {
-            self.stream.write_all(self.request.as_bytes()).await?;
-            self.stream.flush().await?;
-            self.stream.fill_buf().await?;
-            let took = started.elapsed();
-            read(&mut self.stream).await?;
-            std::io::Result::Ok(took)
+            let mut answer = request.send().await?.error_for_status()?;
+            let mut first = None;
+            while let Some(piece) = answer.chunk().await? {
+                if piece.windows(DELTA.len()).any(|window| window == DELTA) {
+                    first.get_or_insert_with(|| started.elapsed());
+                }
+            }
+            reqwest::Result::Ok(first.unwrap_or_else(|| started.elapsed()))
         };
         let took = took.await.map_err(|error| Failure::broken(&error))?;
         Ok((self, took))
@@ -143,7 +147,7 @@ impl Direct {
 
 /// Who calls it through the server.
 struct Through {
-    client: ExchangeServiceClient<Channel>,
+    client: ExchangeServiceClient<Link>,
     messages: Vec<pb::Message>,
 }
 
