@@ -111,9 +111,10 @@ class Conversation:
         """Goes back to an earlier exchange, documents included; the next turn goes on from there. Nothing is lost, see `moves`."""
         return await self._client.restore(self.thread_id, to, expected_head=expected_head, timeout=timeout)
 
-    def moves(self, *, timeout: float | None = None) -> AsyncIterator[Move]:
+    async def moves(self, *, timeout: float | None = None) -> AsyncIterator[Move]:
         """Where the head was, the newest move first."""
-        return self._client.moves(self.thread_id, timeout=timeout)
+        async for move in self._client.moves(self.thread_id, timeout=timeout):
+            yield move
 
     async def fork(self, *, name: str = "", after_turn: int | None = None) -> Conversation:
         """A new conversation from here, or from after an earlier turn. Its hooks are none and its tools stand without functions: give them to

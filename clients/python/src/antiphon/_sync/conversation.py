@@ -114,7 +114,8 @@ class Conversation:
 
     def moves(self, *, timeout: float | None = None) -> Iterator[Move]:
         """Where the head was, the newest move first."""
-        return self._client.moves(self.thread_id, timeout=timeout)
+        for move in self._client.moves(self.thread_id, timeout=timeout):
+            yield move
 
     def fork(self, *, name: str = "", after_turn: int | None = None) -> Conversation:
         """A new conversation from here, or from after an earlier turn. Its hooks are none and its tools stand without functions: give them to
