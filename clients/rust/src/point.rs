@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, not_captured};
 use crate::pb;
 use crate::request::Request;
 use crate::tool::{Tool, tool_list};
@@ -23,6 +23,43 @@ impl ExchangeId {
 
     pub(crate) fn to_raw(&self) -> pb::ExchangePoint {
         pb::ExchangePoint { exchange_id: self.0.clone() }
+    }
+}
+
+/// An exchange on record, to be read: an [`Exchange`], or its [`ExchangeId`]. One that was never captured is refused by the call that takes it.
+#[derive(Clone, Debug)]
+pub struct ExchangeRef(Result<ExchangeId, String>);
+
+impl ExchangeRef {
+    pub(crate) fn to_raw(&self) -> Result<pb::ExchangePoint> {
+        match &self.0 {
+            Ok(id) => Ok(id.to_raw()),
+            Err(run_id) => Err(not_captured(run_id, "there is nothing on record to look at")),
+        }
+    }
+}
+
+impl From<&Exchange> for ExchangeRef {
+    fn from(exchange: &Exchange) -> Self {
+        Self(if exchange.captured { Ok(ExchangeId::new(&exchange.exchange_id)) } else { Err(exchange.run_id.clone()) })
+    }
+}
+
+impl From<Exchange> for ExchangeRef {
+    fn from(exchange: Exchange) -> Self {
+        Self::from(&exchange)
+    }
+}
+
+impl From<ExchangeId> for ExchangeRef {
+    fn from(id: ExchangeId) -> Self {
+        Self(Ok(id))
+    }
+}
+
+impl From<&ExchangeId> for ExchangeRef {
+    fn from(id: &ExchangeId) -> Self {
+        Self(Ok(id.clone()))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::calls::{Pages, call, method, pages};
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::pb;
-use crate::point::{NewThread, Source, on_record};
+use crate::point::{ExchangeRef, NewThread};
 use crate::retry::{Limit, fresh};
 use crate::thread::{Thread, Turn};
 
@@ -71,13 +71,13 @@ impl Client {
 pub struct CreateThread {
     client: Client,
     thread: NewThread,
-    head: Option<Source>,
+    head: Option<ExchangeRef>,
     request_id: Option<String>,
 }
 
 impl CreateThread {
     /// The exchange that its head is at.
-    pub fn head(mut self, exchange: impl Into<Source>) -> Self {
+    pub fn head(mut self, exchange: impl Into<ExchangeRef>) -> Self {
         self.head = Some(exchange.into());
         self
     }
@@ -89,12 +89,7 @@ impl CreateThread {
     }
 
     async fn run(self) -> Result<Thread> {
-        let head = match self.head {
-            Some(Source::Exchange(exchange)) => Some(on_record(&exchange)?),
-            Some(Source::Id(id)) => Some(id.to_raw()),
-            Some(Source::Turn(_)) => return Err(Error::invalid("a head is an exchange, or its id")),
-            None => None,
-        };
+        let head = self.head.map(|head| head.to_raw()).transpose()?;
         let asked = pb::ThreadServiceCreateRequest {
             thread: Some(self.thread.into_raw()?),
             head,

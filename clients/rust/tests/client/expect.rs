@@ -1,9 +1,11 @@
 //! Results in the words of the scenarios, and whether what is expected is a part of them. Knows nothing of how they came about.
 
 use antiphon_client::{
-    Coordination, Decision, Exchange, Inspection, Message, OfferedTool, Outcome, Probe, Recorded, Run, Thread,
+    CallTools, Change, ConfiguredBackend, ConfiguredProfile, ConfiguredPrompt, Coordination, Decision, Difference,
+    Drift, Exchange, Explanation, Hit, Inspection, Message, Node, OfferedTool, Outcome, Prepared, Probe, Recorded, Run,
+    Thread, ToolOccurrence, UsageSum,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 pub(crate) fn exchange(found: &Exchange) -> Value {
     let calls = found
@@ -72,6 +74,94 @@ pub(crate) fn decision(found: &Decision) -> Value {
     })
 }
 
+pub(crate) fn node(found: &Node) -> Value {
+    json!({
+        "exchange_id": found.exchange_id, "turn": found.turn, "user": found.user, "assistant": found.assistant,
+    })
+}
+
+pub(crate) fn hit(found: &Hit) -> Value {
+    let exchange_id = found.exchange.as_ref().map(|node| node.exchange_id.as_str()).unwrap_or_default();
+    json!({"exchange_id": exchange_id, "run_id": found.run_id})
+}
+
+pub(crate) fn difference(found: &Difference) -> Value {
+    let message = |change: &Change<Message>| {
+        let mut shown = json!({"kind": change.kind.to_string()});
+        for (side, message) in [("left", &change.left), ("right", &change.right)] {
+            if let Some(message) = message {
+                shown[side] = json!(message.text);
+            }
+        }
+        shown
+    };
+    let settings = found.settings.iter().map(|change| {
+        (change.name.clone(), json!({"kind": change.kind.to_string(), "left": change.left, "right": change.right}))
+    });
+    json!({
+        "common_ancestor_exchange_id": found.common_ancestor_exchange_id, "left_count": found.left_count,
+        "right_count": found.right_count, "messages": found.messages.iter().map(message).collect::<Vec<_>>(),
+        "settings": settings.collect::<Map<_, _>>(), "tools": kinds(&found.tools),
+    })
+}
+
+fn kinds<T>(changes: &[Change<T>]) -> Map<String, Value> {
+    changes.iter().map(|change| (change.name.clone(), json!({"kind": change.kind.to_string()}))).collect()
+}
+
+pub(crate) fn usage(found: &UsageSum) -> Value {
+    json!({
+        "run_count": found.run_count, "input_tokens": found.usage.input_tokens,
+        "output_tokens": found.usage.output_tokens,
+    })
+}
+
+pub(crate) fn explanation(found: &Explanation) -> Value {
+    let settings = found.settings.iter().map(|(name, setting)| (name.clone(), setting.value.clone()));
+    json!({
+        "messages": transcript(&found.messages), "settings": settings.collect::<Map<_, _>>(),
+        "tools": names(&found.tools), "matches": found.matches,
+    })
+}
+
+pub(crate) fn prepared(found: &Prepared) -> Value {
+    json!({"run_id": found.run_id, "messages": transcript(&found.explanation.messages)})
+}
+
+pub(crate) fn call_tools(found: &CallTools) -> Value {
+    json!({
+        "offered": names(&found.offered), "standing": names(&found.standing), "called": found.called,
+        "drifts": found.drifts.iter().map(|drift| &drift.name).collect::<Vec<_>>(),
+    })
+}
+
+pub(crate) fn occurrence(found: &ToolOccurrence) -> Value {
+    json!({"exchange_id": found.exchange_id, "offered": found.offered})
+}
+
+pub(crate) fn drift(found: &Drift) -> Value {
+    json!({
+        "name": found.name, "previous_exchange_id": found.previous_exchange_id, "exchange_id": found.exchange_id,
+    })
+}
+
+pub(crate) fn configured_prompt(found: &ConfiguredPrompt) -> Value {
+    json!({
+        "id": found.prompt_id, "description": found.description, "variables": found.variables,
+        "required": found.required,
+    })
+}
+
+pub(crate) fn configured_profile(found: &ConfiguredProfile) -> Value {
+    json!({
+        "id": found.profile_id, "backend": found.backend_id, "model": found.model, "default": found.is_default,
+    })
+}
+
+pub(crate) fn configured_backend(found: &ConfiguredBackend) -> Value {
+    json!({"id": found.backend_id, "kind": found.kind, "capacity": found.capacity})
+}
+
 fn names(tools: &[OfferedTool]) -> Vec<&str> {
     tools.iter().map(|tool| tool.name.as_str()).collect()
 }
@@ -98,9 +188,7 @@ pub(crate) fn part(expected: &Value, found: &Value, place: &str) -> Result<(), S
             Some((key, value)) if fields.len() == 1 && key == "differs" => {
                 agree(value != found, || format!("{place}: it is {found}"))
             }
-            None => agree(found.as_object().is_some_and(serde_json::Map::is_empty), || {
-                format!("{place}: {found} is not empty")
-            }),
+            None => agree(found.as_object().is_some_and(Map::is_empty), || format!("{place}: {found} is not empty")),
             Some(_) => fields.iter().try_for_each(|(name, value)| match found.get(name) {
                 Some(one) => part(value, one, &format!("{place}.{name}")),
                 None => Err(format!("{place}: there is no {name} in {found}")),

@@ -13,6 +13,8 @@ mod cancel;
 mod connection;
 mod examples;
 mod expect;
+mod library;
+mod looks;
 mod proxy;
 mod readme;
 mod record;

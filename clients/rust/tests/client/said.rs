@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use antiphon_client::{
-    Contract, ExchangeId, Generated, Generation, Input, Message, NewThread, OnToolDrift, Parameters, Point, Request,
-    Role, Source, ThreadPoint, ThreadTurn, Tool, ToolChoice, ToolResult,
+    Contract, ExchangeId, ExchangeRef, Generated, Generation, Input, Message, NewThread, OnToolDrift, Parameters,
+    Point, Prepared, Request, Role, Source, ThreadPoint, ThreadTurn, Tool, ToolChoice, ToolResult,
 };
 use serde_json::Value;
 
@@ -54,6 +54,17 @@ impl Words<'_> {
         if let Some(temperature) = said["temperature"].as_f64() {
             made = made.parameters(Parameters::new().temperature(temperature));
         }
+        if let Some(attempts) = said["repair"].as_u64() {
+            made = made.repair(u32::try_from(attempts).expect("a small number"));
+        }
+        let view = &said["history_view"];
+        if let Some(turns) = view["last_turns"].as_u64() {
+            made = made.last_turns(u32::try_from(turns).expect("a small number"));
+        } else if let Some(id) = view["from_exchange"].as_str() {
+            made = made.from_exchange(id);
+        } else if let Some(tokens) = view["token_budget"].as_u64() {
+            made = made.token_budget(tokens);
+        }
         match said["on_tool_drift"].as_str() {
             Some("refuse") => made.on_tool_drift(OnToolDrift::Refuse),
             Some(_) => made.on_tool_drift(OnToolDrift::Warn),
@@ -94,6 +105,26 @@ impl Words<'_> {
         match self.exchange(said) {
             Some(exchange) => exchange.into(),
             None => ExchangeId::new(said.as_str().expect("an id")).into(),
+        }
+    }
+
+    /// An exchange on record, kept or by its id.
+    pub(crate) fn on_record(&self, said: &Value) -> ExchangeRef {
+        match self.exchange(said) {
+            Some(exchange) => exchange.into(),
+            None => ExchangeId::new(said.as_str().expect("an id")).into(),
+        }
+    }
+
+    pub(crate) fn all_on_record(&self, said: &Value) -> Vec<ExchangeRef> {
+        said.as_array().into_iter().flatten().map(|said| self.on_record(said)).collect()
+    }
+
+    /// What was prepared and kept under a name.
+    pub(crate) fn prepared(&self, said: &Value) -> Option<&Prepared> {
+        match self.kept.get(said["kept"].as_str()?)? {
+            Kept::Prepared(prepared) => Some(prepared),
+            _ => None,
         }
     }
 
