@@ -156,6 +156,7 @@ services! {
     runs_service: run_service_client::RunServiceClient,
     tools_service: tool_service_client::ToolServiceClient,
     catalog: catalog_service_client::CatalogServiceClient,
+    workspaces_service: workspace_service_client::WorkspaceServiceClient,
 }
 
 impl fmt::Debug for Client {

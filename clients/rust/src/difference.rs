@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::calls::{call, method};
 use crate::client::Client;
+use crate::document::DocumentChange;
 use crate::error::Result;
 use crate::message::Message;
 use crate::pb;
@@ -54,6 +55,8 @@ pub struct Difference {
     pub settings: Vec<Change<Value>>,
     /// The tools that differ, by name.
     pub tools: Vec<Change<OfferedTool>>,
+    /// The documents of the workspaces as of the two that differ, by name.
+    pub documents: Vec<DocumentChange>,
     raw: Vec<pb::DiffResponse>,
 }
 
@@ -79,6 +82,7 @@ impl Difference {
         let tool = |raw: pb::Tool| OfferedTool::from_raw(&raw);
         let tools = page.tools.into_iter();
         self.tools.extend(tools.map(|diff| Change::read(diff.name, diff.kind, (diff.left, diff.right), tool)));
+        self.documents.extend(page.documents.into_iter().map(DocumentChange::from_raw));
         self.raw.push(kept);
     }
 }

@@ -8,13 +8,14 @@ use serde_json::Value;
 
 use crate::calls::{call, method};
 use crate::client::Client;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Warning};
 use crate::message::Message;
 use crate::pb;
 use crate::point::{ExchangeRef, Place, Point, on_record};
 use crate::request::{Input, Request};
 use crate::retry::Limit;
+use crate::thread::time_of;
 use crate::tool::OfferedTool;
 use crate::turns::{captured, named, turn};
 use crate::word::SettingSource;
@@ -209,12 +210,10 @@ impl Prepare {
             from,
         };
         let made = call(Limit::after(self.timeout), asked, method!(self.client, exchanges.prepare)).await?;
-        let expires = made.expire_time.unwrap_or_default();
         Ok(Prepared {
             prepared_id: made.prepared_id,
             run_id,
-            expires: SystemTime::try_from(expires)
-                .map_err(|wrong| Error::new(Code::Internal, format!("its end: {wrong}")))?,
+            expires: time_of(made.expire_time),
             explanation: Explanation::from_raw(made.explanation.unwrap_or_default(), None),
         })
     }

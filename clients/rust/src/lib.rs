@@ -12,6 +12,8 @@ mod conversation;
 mod coordination;
 mod coordinator;
 mod difference;
+mod document;
+mod download;
 mod error;
 mod exchange;
 mod explain;
@@ -19,6 +21,7 @@ mod fork;
 mod frame;
 mod generation;
 mod graph;
+mod json;
 mod library;
 mod loops;
 mod memory;
@@ -41,9 +44,11 @@ mod threads;
 mod tool;
 mod tool_call;
 mod turns;
+mod upload;
 mod usage;
 mod watch;
 mod word;
+mod workspace;
 
 #[rustfmt::skip]
 #[allow(
@@ -65,6 +70,11 @@ pub use client::{Client, ClientBuilder, Connection, Keys, Tls, VERSION};
 pub use conversation::{Conversation, ConversationPrompt, Talk};
 pub use coordination::{Action, Answer, Continue, Coordination, Decision, Fail, Outcome, OutcomeState, Stop, Suspend};
 pub use difference::{Change, Difference};
+pub use document::{
+    BeforeExchange, CopyDocument, Document, DocumentChange, DocumentContent, DocumentEdit, PutDocument, RemoveDocument,
+    WorkspacePoint, WorkspaceRoot, WorkspaceVersion, Written,
+};
+pub use download::{DocumentStream, ReadStream};
 pub use error::{BoxError, Code, Error, Result, code_name};
 pub use exchange::{Delta, Exchange, Probe, Warning};
 pub use explain::{Execute, Explain, Explanation, Prepare, Prepared, Setting};
@@ -80,14 +90,16 @@ pub use record::{Facts, Record, Recorded};
 pub use request::{Contract, Input, Parameters, Request, ToolChoice};
 pub use response::Response;
 pub use search::{Hit, ModelUsage, SearchQuery, UsageQuery, UsageSum};
-pub use thread::{Inspection, Run, RunEvent, RunEventKind, Thread, Turn};
-pub use threads::{CreateThread, UpdateThread};
+pub use thread::{Inspection, Move, Run, RunEvent, RunEventKind, Thread, Turn};
+pub use threads::{CreateThread, Restore, UpdateThread};
 pub use tool::{OfferedTool, Tool, ToolResult};
 pub use tool_call::{Pause, ToolCall};
 pub use turns::{Capture, ContinueFrom, ForkOnce};
+pub use upload::{Write, WriteStream};
 pub use usage::Usage;
 pub use watch::Watch;
 pub use word::{
     AttemptKind, ChangeKind, Completeness, CoordinationState, GraphDetail, GraphForm, OccurrenceKind, OnBusy,
     OnDisconnect, OnToolDrift, Origin, Role, RunState, SettingSource, StopReason, UnansweredTools, ValidationStatus,
 };
+pub use workspace::{DiffDocuments, Documents, EditDocuments, Workspace};

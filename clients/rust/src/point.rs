@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exchange::{Exchange, not_captured};
+use crate::json::{as_json, metadata_json};
 use crate::pb;
 use crate::request::Request;
 use crate::tool::{Tool, tool_list};
@@ -270,7 +271,7 @@ impl NewThread {
     /// Data of the caller's own, which becomes a JSON object.
     #[must_use]
     pub fn metadata(mut self, metadata: &impl Serialize) -> Self {
-        self.metadata = Some(serde_json::to_string(metadata).map_err(|error| error.to_string()));
+        self.metadata = Some(as_json(metadata));
         self
     }
 
@@ -296,15 +297,13 @@ impl NewThread {
     }
 
     pub(crate) fn into_raw(self) -> Result<pb::NewThread> {
-        let metadata_json =
-            self.metadata.transpose().map_err(|why| Error::invalid(format!("metadata: {why}")))?.unwrap_or_default();
         let standing_tools = self.tools.as_deref().map(tool_list).transpose()?;
         let said = !self.profile_id.is_empty() || !self.model.is_empty() || standing_tools.is_some();
         Ok(pb::NewThread {
             thread_id: self.thread_id,
             name: self.name,
             labels: self.labels,
-            metadata_json,
+            metadata_json: metadata_json(self.metadata)?,
             defaults: said.then_some(pb::ThreadDefaults {
                 profile_id: self.profile_id,
                 model: self.model,

@@ -67,6 +67,7 @@ repeatable!(
     CoordinationServiceCancelRequest,
     CoordinationServiceGetRequest,
     CoordinationServiceListRequest,
+    DiffDocumentsRequest,
     DiffRequest,
     ExplainRequest,
     GetCallToolsRequest,
@@ -81,6 +82,8 @@ repeatable!(
     ListBackendsRequest,
     ListChildrenRequest,
     ListContractsRequest,
+    ListDocumentsRequest,
+    ListMovesRequest,
     ListProfilesRequest,
     ListPromptsRequest,
     ListToolDriftsRequest,
@@ -88,7 +91,9 @@ repeatable!(
     ListTurnsRequest,
     PrepareRequest,
     ProbeRequest,
+    ReadDocumentRequest,
     RecordRequest,
+    RestoreRequest,
     RunServiceCancelRequest,
     RunServiceGetRequest,
     RunServiceListRequest,
@@ -99,6 +104,7 @@ repeatable!(
     ThreadServiceGetRequest,
     ThreadServiceListRequest,
     ThreadServiceUpdateRequest,
+    WriteDocumentsRequest,
 );
 
 impl Repeatable for pb::RunRequest {

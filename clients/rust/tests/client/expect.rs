@@ -1,9 +1,10 @@
 //! Results in the words of the scenarios, and whether what is expected is a part of them. Knows nothing of how they came about.
 
 use antiphon_client::{
-    CallTools, Change, ConfiguredBackend, ConfiguredProfile, ConfiguredPrompt, Coordination, Decision, Difference,
-    Drift, Exchange, Explanation, Hit, Inspection, Message, Node, OfferedTool, Outcome, Prepared, Probe, Recorded, Run,
-    Thread, ToolOccurrence, UsageSum,
+    CallTools, Change, ChangeKind, ConfiguredBackend, ConfiguredProfile, ConfiguredPrompt, Coordination, Decision,
+    Difference, Document, DocumentChange, DocumentContent, Drift, Exchange, Explanation, Hit, Inspection, Message,
+    Move, Node, OfferedTool, Outcome, Prepared, Probe, Recorded, Run, Thread, ToolOccurrence, UsageSum,
+    WorkspaceVersion, Written,
 };
 use serde_json::{Map, Value, json};
 
@@ -101,12 +102,52 @@ pub(crate) fn difference(found: &Difference) -> Value {
     json!({
         "common_ancestor_exchange_id": found.common_ancestor_exchange_id, "left_count": found.left_count,
         "right_count": found.right_count, "messages": found.messages.iter().map(message).collect::<Vec<_>>(),
-        "settings": settings.collect::<Map<_, _>>(), "tools": kinds(&found.tools),
+        "settings": settings.collect::<Map<_, _>>(),
+        "tools": kinds(found.tools.iter().map(|change| (&change.name, change.kind))),
+        "documents": kinds(found.documents.iter().map(|change| (&change.name, change.kind))),
     })
 }
 
-fn kinds<T>(changes: &[Change<T>]) -> Map<String, Value> {
-    changes.iter().map(|change| (change.name.clone(), json!({"kind": change.kind.to_string()}))).collect()
+fn kinds<'a>(changes: impl Iterator<Item = (&'a String, ChangeKind)>) -> Map<String, Value> {
+    changes.map(|(name, kind)| (name.clone(), json!({"kind": kind.to_string()}))).collect()
+}
+
+pub(crate) fn document(found: &Document) -> Value {
+    let metadata = found.metadata.as_ref().map(|said| serde_json::from_str::<Value>(said.get()).expect("JSON"));
+    json!({
+        "name": found.name, "media_type": found.media_type, "size_bytes": found.size_bytes,
+        "content_blake3": found.content_blake3, "metadata": metadata,
+    })
+}
+
+pub(crate) fn version(found: &WorkspaceVersion) -> Value {
+    json!({
+        "root": found.root, "document_count": found.document_count, "size_bytes": found.size_bytes, "etag": found.etag,
+    })
+}
+
+pub(crate) fn content(found: &DocumentContent) -> Value {
+    let text = found.text().expect("a text");
+    json!({"text": text, "document": document(&found.document), "version": version(&found.version)})
+}
+
+pub(crate) fn written(found: &Written) -> Value {
+    let documents: Vec<Value> = found.documents.iter().map(document).collect();
+    json!({"version": version(&found.version), "documents": documents, "replayed": found.replayed})
+}
+
+pub(crate) fn change(found: &DocumentChange) -> Value {
+    json!({
+        "name": found.name, "kind": found.kind.to_string(), "left": found.left.as_ref().map(document),
+        "right": found.right.as_ref().map(document), "unified_diff": found.unified_diff,
+    })
+}
+
+pub(crate) fn moved(found: &Move) -> Value {
+    json!({
+        "from": found.from_exchange_id, "to": found.to_exchange_id, "run_id": found.run_id,
+        "from_root": found.from_root, "to_root": found.to_root,
+    })
 }
 
 pub(crate) fn usage(found: &UsageSum) -> Value {

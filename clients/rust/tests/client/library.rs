@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use antiphon_client::testing::{Config, Server};
 use antiphon_client::{
-    Change, ChangeKind, Client, Code, Contract, ExchangeId, GraphDetail, GraphForm, NewThread, OccurrenceKind, Origin,
-    Parameters, Request, RunState, SearchQuery, SettingSource, Subtree, ThreadPath, ThreadPoint, ThreadTree, Tool,
-    ToolChoice, ToolQuery, ToolResult, UsageQuery, ValidationStatus,
+    Change, ChangeKind, Client, Code, Contract, ExchangeId, GraphDetail, GraphForm, Message, NewThread, OccurrenceKind,
+    OfferedTool, Origin, Parameters, Request, RunState, SearchQuery, SettingSource, Subtree, ThreadPath, ThreadPoint,
+    ThreadTree, Tool, ToolChoice, ToolQuery, ToolResult, UsageQuery, ValidationStatus,
 };
 use serde_json::json;
 
@@ -78,8 +78,8 @@ async fn the_graph_is_walked_compared_and_drawn() {
 
     let found = client.diff(&left, ExchangeId::new(&deeper.exchange_id)).await.unwrap();
     assert_eq!((&found.common_ancestor_exchange_id, found.left_count, found.right_count), (&root.exchange_id, 1, 2));
-    let text = |change: &Change<antiphon_client::Message>| {
-        let side = |message: &Option<antiphon_client::Message>| message.as_ref().map(|message| message.text.clone());
+    let text = |change: &Change<Message>| {
+        let side = |message: &Option<Message>| message.as_ref().map(|message| message.text.clone());
         (change.kind, side(&change.left).unwrap_or_default(), side(&change.right).unwrap_or_default())
     };
     let said: Vec<_> = found.messages.iter().map(text).collect();
@@ -183,7 +183,7 @@ async fn which_tools_calls_had_is_on_record() {
     let [weather, tide] = both();
     let first = Request::new("one").tools([named("city"), tide.clone()]).tool_choice(ToolChoice::None);
     let first = client.capture(first).await.unwrap();
-    let names = |tools: &[antiphon_client::OfferedTool]| tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>();
+    let names = |tools: &[OfferedTool]| tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>();
     let found = client.call_tools(&first).await.unwrap();
     assert_eq!((names(&found.offered), names(&found.standing)), (names(&first.tools), names(&first.standing_tools)));
     assert_eq!((found.tool_choice, found.called.len(), found.drifts.len()), (Some(ToolChoice::None), 0, 0));

@@ -3,6 +3,7 @@
 use antiphon_client::{Client, Error, OccurrenceKind, Pages, RunQuery, SearchQuery, ToolQuery, UsageQuery};
 use serde_json::Value;
 
+use crate::documents::keep;
 use crate::expect;
 use crate::said::{Words, labels, word};
 use crate::scenarios::Told;
@@ -75,14 +76,14 @@ pub(crate) async fn look(client: &Client, verb: &str, said: &Value, words: &Word
         "prompts" => listed(client.prompts(), expect::configured_prompt).await,
         "profiles" => listed(client.profiles(), expect::configured_profile).await,
         "backends" => listed(client.backends(), expect::configured_backend).await,
-        _ => return Err(format!("there is no step {verb:?}")),
+        _ => return keep(client, verb, said, words).await,
     })
 }
 
-fn one<T>(told: Result<T, Error>, show: fn(&T) -> Value) -> Told {
+pub(crate) fn one<T>(told: Result<T, Error>, show: fn(&T) -> Value) -> Told {
     told.map(|found| show(&found)).into()
 }
 
-async fn listed<T>(pages: Pages<T>, show: fn(&T) -> Value) -> Told {
+pub(crate) async fn listed<T>(pages: Pages<T>, show: fn(&T) -> Value) -> Told {
     pages.all().await.map(|found| found.iter().map(show).collect::<Value>()).into()
 }

@@ -11,6 +11,7 @@
 mod breaks;
 mod cancel;
 mod connection;
+mod documents;
 mod examples;
 mod expect;
 mod library;
@@ -23,3 +24,4 @@ mod scenarios;
 mod support;
 mod tools;
 mod turns;
+mod workspace;

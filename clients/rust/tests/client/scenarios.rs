@@ -372,6 +372,10 @@ fn number(said: &Value, name: &str) -> Option<u32> {
 /// What is said, with what was kept in place of its names; a whole exchange stays as its name.
 fn value(kept: &BTreeMap<String, Kept>, said: &Value) -> Value {
     match said {
+        Value::Object(fields) if fields.len() == 2 && fields.contains_key("repeated") => {
+            let times = number(said, "times").expect("how often");
+            word(said, "repeated").repeat(usize::try_from(times).expect("a small number")).into()
+        }
         Value::Object(fields) => fields.iter().map(|(key, said)| (key.clone(), value(kept, said))).collect(),
         Value::Array(items) => items.iter().map(|said| value(kept, said)).collect(),
         Value::String(text) if named(text) => {
