@@ -8,6 +8,7 @@
     reason = "a test that cannot go on says so"
 )]
 
+mod branching;
 mod breaks;
 mod cancel;
 mod connection;
