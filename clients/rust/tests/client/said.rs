@@ -1,10 +1,11 @@
 //! What scenarios say, as the client takes it. Knows nothing of steps.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
 
 use antiphon_client::{
-    Contract, ExchangeId, ExchangeRef, Generated, Generation, Input, Message, NewThread, OnToolDrift, Parameters,
-    Point, Prepared, Request, Role, Source, ThreadPoint, ThreadTurn, Tool, ToolChoice, ToolResult,
+    BoxError, Contract, ExchangeId, ExchangeRef, Generated, Generation, Input, Message, NewThread, OnToolDrift,
+    Parameters, Pause, Point, Prepared, Request, Role, Source, ThreadPoint, ThreadTurn, Tool, ToolChoice, ToolResult,
 };
 use serde_json::Value;
 
@@ -135,6 +136,29 @@ impl Words<'_> {
             _ => None,
         }
     }
+}
+
+/// A function of the client, which counts how often it is called.
+pub(crate) fn tool(key: &str, said: Value, called: Arc<Mutex<BTreeMap<String, u64>>>) -> Tool {
+    let (name, key, told) = (said["name"].as_str().unwrap_or(key).to_owned(), key.to_owned(), said.clone());
+    let mut made = Tool::with_schema(name, key.clone(), said["schema"].to_string(), move |_| {
+        *called.lock().unwrap().entry(key.clone()).or_default() += 1;
+        let answer: Result<String, BoxError> = if told["pauses"] == true {
+            Err(Pause::new().into())
+        } else if let Some(why) = told["fails"].as_str() {
+            Err(why.into())
+        } else {
+            Ok(word(&told, "returns"))
+        };
+        std::future::ready(answer)
+    });
+    if said["side_effects"] == true {
+        made = made.side_effects();
+    }
+    if said["requires_human"] == true {
+        made = made.requires_human();
+    }
+    made
 }
 
 pub(crate) fn thread(said: &Value) -> Option<NewThread> {

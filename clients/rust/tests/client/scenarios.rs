@@ -7,15 +7,14 @@ use std::sync::{Arc, Mutex};
 
 use antiphon_client::testing::Config;
 use antiphon_client::{
-    Action, BoxError, Client, Code, Continue, Decision, Delta, Error, Exchange, Fail, Pause, Prepared, Start, Tool,
-    code_name,
+    Action, BoxError, Client, Code, Continue, Decision, Delta, Error, Exchange, Fail, Prepared, Start, Tool, code_name,
 };
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::expect::{self, part};
 use crate::looks::look;
-use crate::said::{Words, messages, model, results, thread, word};
+use crate::said::{Words, messages, model, results, thread, tool, word};
 
 /// The scenarios that this client cannot play, each with a reason.
 const UNPLAYED: [(&str, &str); 0] = [];
@@ -57,7 +56,7 @@ async fn every_scenario_is_played() {
     let mut stories: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     stories.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
     stories.sort();
-    assert!(stories.len() >= 15, "there are {} scenarios", stories.len());
+    assert!(stories.len() >= 35, "there are {} scenarios", stories.len());
     let mut wrong = Vec::new();
     for path in &stories {
         let name = path.file_stem().unwrap().to_str().unwrap();
@@ -329,28 +328,6 @@ fn decide(
             fail.into()
         }
     }))
-}
-
-fn tool(key: &str, said: Value, called: Arc<Mutex<BTreeMap<String, u64>>>) -> Tool {
-    let (name, key, told) = (said["name"].as_str().unwrap_or(key).to_owned(), key.to_owned(), said.clone());
-    let mut made = Tool::with_schema(name, key.clone(), said["schema"].to_string(), move |_| {
-        *called.lock().unwrap().entry(key.clone()).or_default() += 1;
-        let answer: Result<String, BoxError> = if told["pauses"] == true {
-            Err(Pause::new().into())
-        } else if let Some(why) = told["fails"].as_str() {
-            Err(why.into())
-        } else {
-            Ok(word(&told, "returns"))
-        };
-        std::future::ready(answer)
-    });
-    if said["side_effects"] == true {
-        made = made.side_effects();
-    }
-    if said["requires_human"] == true {
-        made = made.requires_human();
-    }
-    made
 }
 
 fn failure(error: &Error) -> Value {
