@@ -6,7 +6,7 @@ use std::future::Future;
 use futures_util::future::BoxFuture;
 use futures_util::stream::Stream;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::retry::{Limit, Repeatable, Tries};
 
 /// Makes a call, and makes it again where that helps.
@@ -41,6 +41,12 @@ pub(crate) use method;
 
 /// What a list of one kind is asked for by, and how its pages are read.
 macro_rules! pages {
+    ($client:expr, $service:ident.$method:ident, try $asked:expr, $items:ident, $read:path) => {
+        match $asked {
+            Ok(asked) => crate::calls::pages!($client, $service.$method, asked, $items, $read),
+            Err(wrong) => crate::calls::Pages::wrong(wrong),
+        }
+    };
     ($client:expr, $service:ident.$method:ident, $asked:expr, $items:ident, $read:path) => {{
         let client = $client.clone();
         let asked = $asked;
@@ -76,6 +82,18 @@ impl<T> Pages<T> {
     {
         let fetch: Fetch<T> = Box::new(move |token| Box::pin(fetch(token)));
         Self { fetch, read: VecDeque::new(), token: Some(String::new()) }
+    }
+
+    /// A list that cannot be asked for.
+    pub(crate) fn wrong(error: Error) -> Self
+    where
+        T: Send + 'static,
+    {
+        let mut error = Some(error);
+        Self::new(move |_| {
+            let said = error.take().map_or_else(|| Ok((Vec::new(), String::new())), Err);
+            std::future::ready(said)
+        })
     }
 
     /// The next item; nothing after the last.

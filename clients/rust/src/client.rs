@@ -28,10 +28,13 @@ pub type Connection = InterceptedService<Channel, Keys>;
 
 /// Talks to one server. Cloning is cheap, and all clones are one connection, which several tasks may use at once.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client {
+    channel: Channel,
+    keys: Keys,
+    inner: Arc<Inner>,
+}
 
 struct Inner {
-    connection: Connection,
     attach_for: Duration,
     memories: Mutex<HashMap<String, Arc<Memory>>>,
     /// Coordinations that nobody waits for any more and that are being ended.
@@ -76,7 +79,17 @@ impl Client {
 
     /// What the generated clients in [`pb`] call over, for calls that have no method here.
     pub fn raw(&self) -> Connection {
-        self.0.connection.clone()
+        InterceptedService::new(self.channel.clone(), self.keys.clone())
+    }
+
+    /// The same client for calls whose provider gets this credential in place of the server's own, those of one user for instance. It shares the
+    /// connection and everything else; an empty one leaves it to the server.
+    ///
+    /// # Errors
+    /// It has characters that cannot be sent.
+    pub fn with_provider_credential(&self, credential: impl Into<String>) -> Result<Self> {
+        let provider_credential = key(Some(credential.into()))?;
+        Ok(Self { keys: Keys { provider_credential, ..self.keys.clone() }, ..self.clone() })
     }
 
     /// Waits until coordinations that were dropped are ended at the server, which takes five seconds at most for each. Dropping a client does not
@@ -87,7 +100,7 @@ impl Client {
     }
 
     pub(crate) fn attach_for(&self) -> Duration {
-        self.0.attach_for
+        self.inner.attach_for
     }
 
     /// What is remembered of a coordination, by all that drive it in this process.
@@ -115,11 +128,11 @@ impl Client {
     }
 
     fn memories(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Memory>>> {
-        self.0.memories.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.memories.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn farewells(&self) -> std::sync::MutexGuard<'_, JoinSet<()>> {
-        self.0.farewells.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.farewells.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -138,9 +151,12 @@ macro_rules! services {
 services! {
     exchanges: exchange_service_client::ExchangeServiceClient,
     coordinations_service: coordination_service_client::CoordinationServiceClient,
-    graph: graph_service_client::GraphServiceClient,
+    graph_service: graph_service_client::GraphServiceClient,
     threads_service: thread_service_client::ThreadServiceClient,
     runs_service: run_service_client::RunServiceClient,
+    tools_service: tool_service_client::ToolServiceClient,
+    catalog: catalog_service_client::CatalogServiceClient,
+    workspaces_service: workspace_service_client::WorkspaceServiceClient,
 }
 
 impl fmt::Debug for Client {
@@ -246,26 +262,23 @@ impl ClientBuilder {
         if let Some(tls) = tls {
             endpoint = endpoint.tls_config(tls.config()?).map_err(|error| Error::invalid(format!("tls: {error}")))?;
         }
-        let key = |key: Option<String>| key.map(secret).transpose();
         let keys = Keys {
             token: key(self.token.filter(|token| !token.is_empty()).map(|token| format!("Bearer {token}")))?,
-            provider_credential: key(self.provider_credential.filter(|credential| !credential.is_empty()))?,
+            provider_credential: key(self.provider_credential)?,
         };
-        Ok(Client(Arc::new(Inner {
-            connection: InterceptedService::new(endpoint.connect_lazy(), keys),
-            attach_for: self.attach_for,
-            memories: Mutex::default(),
-            farewells: Mutex::default(),
-        })))
+        let attach_for = self.attach_for;
+        let inner = Inner { attach_for, memories: Mutex::default(), farewells: Mutex::default() };
+        Ok(Client { channel: endpoint.connect_lazy(), keys, inner: Arc::new(inner) })
     }
 }
 
-/// A key as it is sent. It is shown by nothing that prints it.
-fn secret(key: String) -> Result<MetadataValue<Ascii>> {
+/// A key as it is sent, nothing for an empty one. It is shown by nothing that prints it.
+fn key(said: Option<String>) -> Result<Option<MetadataValue<Ascii>>> {
+    let Some(said) = said.filter(|said| !said.is_empty()) else { return Ok(None) };
     let mut value: MetadataValue<Ascii> =
-        key.parse().map_err(|_| Error::invalid("a key has characters that cannot be sent"))?;
+        said.parse().map_err(|_| Error::invalid("a key has characters that cannot be sent"))?;
     value.set_sensitive(true);
-    Ok(value)
+    Ok(Some(value))
 }
 
 /// How a connection is secured: with the system's authorities, unless a file names others.

@@ -7,17 +7,21 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use crate::callback::{AfterCall, BeforeCall, Checked, OnDelta, after_call, before_call, on_delta};
+use crate::calls::Pages;
 use crate::chain::Chain;
 use crate::client::Client;
 use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::fork::ForkConversation;
 use crate::loops::Options;
-use crate::point::{NewThread, Place, ThreadPoint, ThreadTurn};
+use crate::point::{ExchangeRef, NewThread, Place, ThreadPoint, ThreadTurn};
 use crate::request::{Input, Request};
+use crate::thread::Move;
+use crate::threads::Restore;
 use crate::tool::{Tool, ToolResult};
 use crate::tool_call::ToolCall;
 use crate::turns::{ForkOnce, awaited, turn_options};
+use crate::workspace::Workspace;
 
 /// A thread to talk on, turn after turn. Its tools stand at the server; the functions behind them, and the hooks around them, are here.
 #[derive(Clone)]
@@ -65,6 +69,21 @@ impl Conversation {
             Some(rounds) => chain.chain_limit(rounds),
             None => chain,
         }
+    }
+
+    /// The thread's documents, to read and to write.
+    pub fn workspace(&self) -> Workspace {
+        self.client.workspace(&self.thread_id)
+    }
+
+    /// Goes back to an earlier exchange, documents included; the next turn goes on from there. Nothing is lost, see [`moves`](Self::moves).
+    pub fn restore(&self, to: impl Into<ExchangeRef>) -> Restore {
+        self.client.restore(&self.thread_id, to)
+    }
+
+    /// Where the head was, the newest move first.
+    pub fn moves(&self) -> Pages<Move> {
+        self.client.moves(&self.thread_id)
     }
 
     /// A new conversation from the end of this one. Its hooks are none and its tools stand without functions: give them to each chain, or to

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::error::Code;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Warning};
 use crate::generation::Generated;
 use crate::pb;
 use crate::request::Input;
@@ -42,6 +42,11 @@ impl Decision {
     /// The message behind it.
     pub fn raw(&self) -> &pb::DecisionNeeded {
         &self.raw
+    }
+
+    /// What the caller should know of the turn, all of its calls to the model included.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.exchange.warnings
     }
 
     pub(crate) fn from_raw(raw: pb::DecisionNeeded, coordination_id: &str, exchange: Exchange) -> Self {
@@ -242,6 +247,13 @@ pub struct Outcome {
     pub coordination_id: String,
     /// A completed result that was never presented.
     pub undelivered: Option<Box<Exchange>>,
+}
+
+impl Outcome {
+    /// Whether a turn was asked for and none was left.
+    pub fn exhausted(&self) -> bool {
+        self.state == OutcomeState::Exhausted
+    }
 }
 
 /// One branch driven turn by turn, as it was when it was read.

@@ -58,6 +58,8 @@ pub struct Exchange {
     pub stop_reason: StopReason,
     /// Whether the answer has its form.
     pub validation: ValidationStatus,
+    /// What is wrong with the form of the answer, each with where, as a JSON Pointer.
+    pub violations: Vec<String>,
     /// The calls of the answer that nothing answers yet.
     pub tool_calls: Vec<ToolCall>,
     /// The tools that this very call offered.
@@ -133,6 +135,7 @@ impl Exchange {
             text: raw.text.clone(),
             stop_reason: StopReason::from_raw(raw.stop_reason),
             validation: validation_of(raw.validation.as_ref()),
+            violations: violations_of(raw.validation.as_ref()),
             tool_calls: ToolCall::all(&raw.pending_tool_calls),
             tools: OfferedTool::all(tools.and_then(|tools| tools.offered.as_ref())),
             standing_tools: OfferedTool::all(tools.and_then(|tools| tools.standing.as_ref())),
@@ -225,15 +228,27 @@ impl Exchange {
 
     /// The error of a call that needs it on record.
     pub(crate) fn not_captured(&self, why: &str) -> Error {
-        let run = &self.run_id;
-        let message =
-            format!("run {run} was not captured, and {why}: capture it, or reply to it where a branch is not needed");
-        Error::new(Code::FailedPrecondition, message).with_reason("NOT_CAPTURED").with_metadata("run_id", run)
+        not_captured(&self.run_id, why)
     }
+}
+
+pub(crate) fn not_captured(run_id: &str, why: &str) -> Error {
+    let message =
+        format!("run {run_id} was not captured, and {why}: capture it, or reply to it where a branch is not needed");
+    Error::new(Code::FailedPrecondition, message).with_reason("NOT_CAPTURED").with_metadata("run_id", run_id)
 }
 
 pub(crate) fn validation_of(raw: Option<&pb::Validation>) -> ValidationStatus {
     ValidationStatus::from_raw(raw.map(|validation| validation.status).unwrap_or_default())
+}
+
+/// What is wrong, in a line each: where, and what.
+fn violations_of(raw: Option<&pb::Validation>) -> Vec<String> {
+    let line = |found: &pb::Violation| match found.instance_path.as_str() {
+        "" => found.message.clone(),
+        place => format!("{place}: {}", found.message),
+    };
+    raw.map(|validation| validation.violations.iter().map(line).collect()).unwrap_or_default()
 }
 
 fn decode<T: DeserializeOwned>(checked: Option<&pb::Validation>, text: &str) -> Result<T, serde_json::Error> {
@@ -253,6 +268,8 @@ pub struct Probe {
     pub stop_reason: StopReason,
     /// Whether the answer has its form.
     pub validation: ValidationStatus,
+    /// What is wrong with the form of the answer, each with where, as a JSON Pointer.
+    pub violations: Vec<String>,
     /// What it consumed.
     pub usage: Usage,
     /// A fresh id, which is on no record.
@@ -282,6 +299,7 @@ impl Probe {
             messages: Message::all(&raw.messages),
             stop_reason: StopReason::from_raw(raw.stop_reason),
             validation: validation_of(raw.validation.as_ref()),
+            violations: violations_of(raw.validation.as_ref()),
             usage: Usage::from_raw(raw.usage.as_ref()),
             run_id: raw.run_id.clone(),
             warnings: Warning::all(&raw.warnings),

@@ -12,7 +12,7 @@ use crate::exchange::Exchange;
 use crate::frame;
 use crate::message::Message;
 use crate::pb;
-use crate::point::{ExchangeId, Source, on_record};
+use crate::point::ExchangeRef;
 use crate::request::Request;
 use crate::retry::Limit;
 use crate::thread::{Inspection, Run};
@@ -24,21 +24,16 @@ impl Client {
     ///
     /// # Errors
     /// It is not on record, or the server cannot be asked.
-    pub async fn inspect(&self, exchange: impl Into<Source>) -> Result<Inspection> {
-        let at = match exchange.into() {
-            Source::Exchange(exchange) => on_record(&exchange)?,
-            Source::Id(id) => id.to_raw(),
-            Source::Turn(_) => return Err(Error::invalid("inspect takes an exchange, or its id")),
-        };
-        self.inspected(at, pb::HistoryScope::Full).await
+    pub async fn inspect(&self, exchange: impl Into<ExchangeRef>) -> Result<Inspection> {
+        self.inspected(exchange.into().to_raw()?, pb::HistoryScope::Full).await
     }
 
     /// Reads one exchange without its history.
     ///
     /// # Errors
     /// It is not on record, or the server cannot be asked.
-    pub async fn exchange(&self, id: &ExchangeId) -> Result<Exchange> {
-        Ok(self.inspected(id.to_raw(), pb::HistoryScope::None).await?.exchange)
+    pub async fn exchange(&self, exchange: impl Into<ExchangeRef>) -> Result<Exchange> {
+        Ok(self.inspected(exchange.into().to_raw()?, pb::HistoryScope::None).await?.exchange)
     }
 
     async fn inspected(&self, at: pb::ExchangePoint, scope: pb::HistoryScope) -> Result<Inspection> {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
-use crate::exchange::Exchange;
+use crate::error::Result;
+use crate::exchange::{Exchange, not_captured};
+use crate::json::{as_json, metadata_json};
 use crate::pb;
 use crate::request::Request;
 use crate::tool::{Tool, tool_list};
@@ -23,6 +24,43 @@ impl ExchangeId {
 
     pub(crate) fn to_raw(&self) -> pb::ExchangePoint {
         pb::ExchangePoint { exchange_id: self.0.clone() }
+    }
+}
+
+/// An exchange on record, to be read: an [`Exchange`], or its [`ExchangeId`]. One that was never captured is refused by the call that takes it.
+#[derive(Clone, Debug)]
+pub struct ExchangeRef(Result<ExchangeId, String>);
+
+impl ExchangeRef {
+    pub(crate) fn to_raw(&self) -> Result<pb::ExchangePoint> {
+        match &self.0 {
+            Ok(id) => Ok(id.to_raw()),
+            Err(run_id) => Err(not_captured(run_id, "there is nothing on record to look at")),
+        }
+    }
+}
+
+impl From<&Exchange> for ExchangeRef {
+    fn from(exchange: &Exchange) -> Self {
+        Self(if exchange.captured { Ok(ExchangeId::new(&exchange.exchange_id)) } else { Err(exchange.run_id.clone()) })
+    }
+}
+
+impl From<Exchange> for ExchangeRef {
+    fn from(exchange: Exchange) -> Self {
+        Self::from(&exchange)
+    }
+}
+
+impl From<ExchangeId> for ExchangeRef {
+    fn from(id: ExchangeId) -> Self {
+        Self(Ok(id))
+    }
+}
+
+impl From<&ExchangeId> for ExchangeRef {
+    fn from(id: &ExchangeId) -> Self {
+        Self(Ok(id.clone()))
     }
 }
 
@@ -233,7 +271,7 @@ impl NewThread {
     /// Data of the caller's own, which becomes a JSON object.
     #[must_use]
     pub fn metadata(mut self, metadata: &impl Serialize) -> Self {
-        self.metadata = Some(serde_json::to_string(metadata).map_err(|error| error.to_string()));
+        self.metadata = Some(as_json(metadata));
         self
     }
 
@@ -259,15 +297,13 @@ impl NewThread {
     }
 
     pub(crate) fn into_raw(self) -> Result<pb::NewThread> {
-        let metadata_json =
-            self.metadata.transpose().map_err(|why| Error::invalid(format!("metadata: {why}")))?.unwrap_or_default();
         let standing_tools = self.tools.as_deref().map(tool_list).transpose()?;
         let said = !self.profile_id.is_empty() || !self.model.is_empty() || standing_tools.is_some();
         Ok(pb::NewThread {
             thread_id: self.thread_id,
             name: self.name,
             labels: self.labels,
-            metadata_json,
+            metadata_json: metadata_json(self.metadata)?,
             defaults: said.then_some(pb::ThreadDefaults {
                 profile_id: self.profile_id,
                 model: self.model,

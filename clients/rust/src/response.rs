@@ -12,8 +12,9 @@ use tokio::time::Sleep;
 use crate::callback::OnDelta;
 use crate::client::Client;
 use crate::error::{Code, Error, Result};
-use crate::exchange::{Delta, Exchange, Probe, anew};
+use crate::exchange::{Delta, Exchange, Probe};
 use crate::pb;
+use crate::pieces::Pieces;
 use crate::retry::{Limit, Repeatable, Tries};
 
 /// One thing that a stream tells.
@@ -34,15 +35,6 @@ enum State<R> {
     Resting(Pin<Box<Sleep>>),
 }
 
-/// How much was told of each kind of piece, in bytes.
-#[derive(Clone, Copy, Debug, Default)]
-struct Told {
-    text: usize,
-    reasoning: usize,
-    tool_call: usize,
-    refusal: usize,
-}
-
 /// An answer of some kind on its way: the same call, made again where the connection broke, tells nothing twice.
 pub(crate) struct Answering<R> {
     /// Makes the call, with what it is told of trying again under the run's id.
@@ -52,11 +44,7 @@ pub(crate) struct Answering<R> {
     tries: Tries,
     limit: Limit,
     state: State<R>,
-    told: Told,
-    /// The same, of this connection alone.
-    seen: Told,
-    /// The number of the call to the model that was told of last.
-    attempt: u32,
+    pieces: Pieces,
     result: Option<R>,
     failed: Option<Error>,
     over: bool,
@@ -69,8 +57,7 @@ impl<R> Answering<R> {
             if let Some(result) = &self.result {
                 // The stored result of an earlier call comes without pieces.
                 self.over = true;
-                let rest = (self.text)(result).get(self.told.text..).unwrap_or_default();
-                return (!rest.is_empty()).then(|| Ok(Delta::Text(rest.to_owned())));
+                return self.pieces.rest((self.text)(result)).map(Ok);
             }
             let told = match self.limit.bound(self.step()).await {
                 Ok(Ok(None)) => continue,
@@ -88,7 +75,7 @@ impl<R> Answering<R> {
     async fn step(&mut self) -> Result<Option<Delta>> {
         match &mut self.state {
             State::Idle => {
-                self.seen = Told::default();
+                self.pieces.connected();
                 self.state = State::Opening((self.open)(self.retry));
             }
             State::Resting(sleep) => {
@@ -104,7 +91,11 @@ impl<R> Answering<R> {
                     self.result = Some(whole);
                     self.state = State::Idle;
                 }
-                Some(Ok(Piece::Progress(progress))) => return Ok(self.tell(progress)),
+                Some(Ok(Piece::Progress(progress))) => {
+                    let told = self.pieces.untold(progress);
+                    self.tries.begun = self.pieces.begun();
+                    return Ok(told);
+                }
                 Some(Ok(Piece::Other)) => {}
                 Some(Err(status)) => self.trouble(status.into())?,
                 None => {
@@ -119,40 +110,6 @@ impl<R> Answering<R> {
         let wait = self.tries.pause(failed, self.retry.as_mut(), self.limit)?;
         self.state = State::Resting(Box::pin(tokio::time::sleep(wait)));
         Ok(())
-    }
-
-    fn tell(&mut self, progress: pb::Progress) -> Option<Delta> {
-        match progress.event? {
-            pb::progress::Event::AttemptStarted(started) if started.number > self.attempt => {
-                self.attempt = started.number;
-                let again = anew(&started) && self.tries.begun;
-                if again {
-                    self.seen = Told::default();
-                    self.told = Told::default();
-                }
-                again.then_some(Delta::Attempt)
-            }
-            pb::progress::Event::Delta(delta) => self.more(Delta::from_raw(Some(delta))?),
-            _ => None,
-        }
-    }
-
-    /// What of a piece was not told before the connection broke.
-    fn more(&mut self, delta: Delta) -> Option<Delta> {
-        let (told, seen) = (&mut self.told, &mut self.seen);
-        let (mut text, told, seen, again): (_, _, _, fn(String) -> Delta) = match delta {
-            Delta::Text(text) => (text, &mut told.text, &mut seen.text, Delta::Text),
-            Delta::Reasoning(text) => (text, &mut told.reasoning, &mut seen.reasoning, Delta::Reasoning),
-            Delta::ToolCall(text) => (text, &mut told.tool_call, &mut seen.tool_call, Delta::ToolCall),
-            Delta::Refusal(text) => (text, &mut told.refusal, &mut seen.refusal, Delta::Refusal),
-            Delta::Attempt => return Some(Delta::Attempt),
-        };
-        let known = told.saturating_sub(*seen).min(text.len());
-        *seen += text.len();
-        *told = (*told).max(*seen);
-        self.tries.begun = true;
-        let rest = text.split_off(if text.is_char_boundary(known) { known } else { 0 });
-        (!rest.is_empty()).then(|| again(rest))
     }
 
     /// The whole, once it is there.
@@ -276,9 +233,7 @@ where
         tries: Tries::new(retry),
         limit,
         state: State::Idle,
-        told: Told::default(),
-        seen: Told::default(),
-        attempt: 0,
+        pieces: Pieces::default(),
         result: None,
         failed: None,
         over: false,

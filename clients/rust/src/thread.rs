@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use serde_json::value::RawValue;
 
@@ -93,6 +94,42 @@ impl Turn {
             stop_reason: StopReason::from_raw(raw.stop_reason),
         }
     }
+}
+
+/// One move of a thread's head.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Move {
+    /// The head before; empty when there was none.
+    pub from_exchange_id: String,
+    /// The head after.
+    pub to_exchange_id: String,
+    /// The run that moved it; empty for a restore.
+    pub run_id: String,
+    /// When.
+    pub time: SystemTime,
+    /// The version of the documents before, by its name; empty for none.
+    pub from_root: String,
+    /// The version of the documents after; empty for none.
+    pub to_root: String,
+}
+
+impl Move {
+    pub(crate) fn from_raw(raw: pb::ThreadMove) -> Self {
+        Self {
+            from_exchange_id: raw.from_exchange_id,
+            to_exchange_id: raw.to_exchange_id,
+            run_id: raw.run_id,
+            time: time_of(raw.time),
+            from_root: raw.from_workspace_root,
+            to_root: raw.to_workspace_root,
+        }
+    }
+}
+
+/// A time that is read; the beginning of all where there is none.
+pub(crate) fn time_of(raw: Option<prost_types::Timestamp>) -> SystemTime {
+    raw.and_then(|time| SystemTime::try_from(time).ok()).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 /// One prompt to its final assistant message, as it was when it was read.

@@ -1,6 +1,7 @@
 //! Threads on record: read, listed, made, changed and removed. Knows nothing of how turns are made.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
@@ -9,9 +10,9 @@ use crate::calls::{Pages, call, method, pages};
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::pb;
-use crate::point::{NewThread, Source, on_record};
+use crate::point::{ExchangeRef, NewThread};
 use crate::retry::{Limit, fresh};
-use crate::thread::{Thread, Turn};
+use crate::thread::{Move, Thread, Turn};
 
 impl Client {
     /// Reads a thread.
@@ -64,6 +65,62 @@ impl Client {
         let asked = pb::ListTurnsRequest { thread_id: thread_id.into(), ..pb::ListTurnsRequest::default() };
         pages!(self, threads_service.list_turns, asked, turns, Turn::from_raw)
     }
+
+    /// Moves a thread's head to an exchange on its path, or one that its head once was, and its documents to those that were there then. Nothing is
+    /// lost: the way back is a restore, too, see [`moves`](Self::moves).
+    pub fn restore(&self, thread_id: impl Into<String>, to: impl Into<ExchangeRef>) -> Restore {
+        let (client, thread_id, to) = (self.clone(), thread_id.into(), to.into());
+        Restore { client, thread_id, to, expected_head: None, request_id: None, timeout: None }
+    }
+
+    /// Where a thread's head was, the newest move first.
+    pub fn moves(&self, thread_id: impl Into<String>) -> Pages<Move> {
+        let asked = pb::ListMovesRequest { thread_id: thread_id.into(), ..pb::ListMovesRequest::default() };
+        pages!(self, threads_service.list_moves, asked, moves, Move::from_raw)
+    }
+}
+
+/// A way back for a thread; see [`Client::restore`].
+#[must_use = "nothing moves before it is awaited"]
+pub struct Restore {
+    client: Client,
+    thread_id: String,
+    to: ExchangeRef,
+    expected_head: Option<ExchangeRef>,
+    request_id: Option<String>,
+    timeout: Option<Duration>,
+}
+
+impl Restore {
+    /// The head that the caller saw; a thread that others moved from it is refused.
+    pub fn expected_head(mut self, exchange: impl Into<ExchangeRef>) -> Self {
+        self.expected_head = Some(exchange.into());
+        self
+    }
+
+    /// Names the change, so that saying it twice makes it once.
+    pub fn request_id(mut self, id: impl Into<String>) -> Self {
+        self.request_id = Some(id.into());
+        self
+    }
+
+    /// How long it may take, its repetitions included.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = Some(limit);
+        self
+    }
+
+    async fn run(self) -> Result<Thread> {
+        let head = self.expected_head.map(|head| head.to_raw()).transpose()?;
+        let asked = pb::RestoreRequest {
+            thread_id: self.thread_id,
+            to: Some(self.to.to_raw()?),
+            expected_head: head.map(|head| pb::ExpectedHead { head: Some(pb::expected_head::Head::Exchange(head)) }),
+            request_id: self.request_id.unwrap_or_else(fresh),
+        };
+        let answer = call(Limit::after(self.timeout), asked, method!(self.client, threads_service.restore)).await?;
+        Ok(Thread::from_raw(answer.thread.unwrap_or_default()))
+    }
 }
 
 /// A thread to make; see [`Client::create_thread`].
@@ -71,13 +128,13 @@ impl Client {
 pub struct CreateThread {
     client: Client,
     thread: NewThread,
-    head: Option<Source>,
+    head: Option<ExchangeRef>,
     request_id: Option<String>,
 }
 
 impl CreateThread {
     /// The exchange that its head is at.
-    pub fn head(mut self, exchange: impl Into<Source>) -> Self {
+    pub fn head(mut self, exchange: impl Into<ExchangeRef>) -> Self {
         self.head = Some(exchange.into());
         self
     }
@@ -89,12 +146,7 @@ impl CreateThread {
     }
 
     async fn run(self) -> Result<Thread> {
-        let head = match self.head {
-            Some(Source::Exchange(exchange)) => Some(on_record(&exchange)?),
-            Some(Source::Id(id)) => Some(id.to_raw()),
-            Some(Source::Turn(_)) => return Err(Error::invalid("a head is an exchange, or its id")),
-            None => None,
-        };
+        let head = self.head.map(|head| head.to_raw()).transpose()?;
         let asked = pb::ThreadServiceCreateRequest {
             thread: Some(self.thread.into_raw()?),
             head,
@@ -178,4 +230,4 @@ macro_rules! changes {
         }
     )*};
 }
-changes!(CreateThread -> Thread, UpdateThread -> Thread);
+changes!(CreateThread -> Thread, UpdateThread -> Thread, Restore -> Thread);

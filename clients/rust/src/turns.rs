@@ -197,7 +197,7 @@ impl Client {
 }
 
 /// A first turn as it goes out, and its run.
-fn captured(request: &Request, place: Option<Place>) -> Result<(String, pb::CaptureRequest)> {
+pub(crate) fn captured(request: &Request, place: Option<Place>) -> Result<(String, pb::CaptureRequest)> {
     let mut request = request.to_raw()?;
     let run_id = named(&mut request);
     let thread = match place {
@@ -209,7 +209,7 @@ fn captured(request: &Request, place: Option<Place>) -> Result<(String, pb::Capt
 }
 
 /// A new turn from what is on record, and its run. Storing what was not captured is for `reply`, which says so.
-fn turn(from: &Point, input: &Input) -> Result<(String, pb::ContinueRequest)> {
+pub(crate) fn turn(from: &Point, input: &Input) -> Result<(String, pb::ContinueRequest)> {
     let from = match from {
         Point::Exchange(exchange) => pb::continue_request::From::Exchange(on_record(exchange)?),
         Point::Id(id) => pb::continue_request::From::Exchange(id.to_raw()),

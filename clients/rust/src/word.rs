@@ -211,6 +211,70 @@ words! {
 }
 
 words! {
+    /// How an exchange came to be on record.
+    Origin, ExchangeOrigin {
+        /// The server made the call.
+        Executed = "executed",
+        /// The caller made it and told the server.
+        Recorded = "recorded",
+        /// It came with an import.
+        Imported = "imported",
+    }
+}
+
+words! {
+    /// Who said what a setting is.
+    SettingSource, SettingSource {
+        /// The request.
+        Request = "request",
+        /// Its prompt.
+        Prompt = "prompt",
+        /// The thread.
+        Thread = "thread",
+        /// The profile.
+        Profile = "profile",
+        /// The configuration of the server.
+        Default = "default",
+        /// The history: tools that stood.
+        Inherited = "inherited",
+    }
+}
+
+words! {
+    /// How a part of the graph is drawn.
+    GraphForm, GraphFormat {
+        /// With lines of text, for a terminal.
+        Text = "text",
+        /// For Graphviz.
+        Dot = "dot",
+        /// For Mermaid.
+        Mermaid = "mermaid",
+    }
+}
+
+words! {
+    /// How much of a part of the graph is drawn.
+    GraphDetail, GraphDetail {
+        /// The last exchange of each turn, and what no turn ends in.
+        Turns = "turns",
+        /// Every exchange.
+        Exchanges = "exchanges",
+        /// Roots, points where branches part, heads and ends.
+        Forks = "forks",
+    }
+}
+
+words! {
+    /// How a call to a model had a tool.
+    OccurrenceKind, ToolOccurrenceKind {
+        /// It was offered.
+        Offered = "offered",
+        /// The answer called it.
+        Called = "called",
+    }
+}
+
+words! {
     /// How two things differ.
     ChangeKind, ChangeKind {
         /// Not at all.

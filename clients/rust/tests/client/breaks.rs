@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use antiphon_client::testing::{Config, Server};
 use antiphon_client::{
-    BoxError, Client, Code, CoordinationState, Decision, Generated, OnDisconnect, OutcomeState, Request, Stop, Tool,
+    BoxError, Client, Code, CoordinationState, Decision, Generated, OnDisconnect, OutcomeState, Request, Start, Stop,
+    Suspend, Tool,
 };
 
 use crate::proxy::Proxy;
@@ -95,6 +96,38 @@ async fn a_server_that_stays_away_is_an_error_in_the_end() {
         std::future::ready(Stop)
     };
     refused(client.coordinate(&start, 1, closing).await, Code::Unavailable, "");
+}
+
+/// S4-12, S4-69, S4-77: it is in the error that the end of its coordination is, and it stays on record.
+#[tokio::test]
+async fn a_result_that_was_never_presented_comes_with_the_end() {
+    let (server, direct) = served();
+    let start = direct.capture("zero").await.unwrap();
+    for from in [Start::from(&start), "slow".into()] {
+        let proxy = Proxy::new(server.address()).await;
+        let client = Client::builder(&proxy.address).attach_for(Duration::ZERO).build().unwrap();
+        let name = fresh();
+        let presented = matches!(from, Start::Exchange(_));
+        let callback = says([more("slow")]);
+        let hear = |_| proxy.close();
+        let told = client.coordinate(from, 1, callback.next()).coordination_id(&name).on_delta(hear).await;
+        refused(told, Code::Unavailable, "");
+        assert_eq!(callback.texts().len(), usize::from(presented));
+        until(CoordinationState::AwaitingDecision, async || coordination_state(&direct, &name).await).await;
+        direct.cancel(&name, "no longer needed").await.unwrap();
+        let nobody = says([]);
+        let told = refused(direct.attach(&name, nobody.next()).await, Code::Cancelled, "RUN_CANCELLED");
+        let undelivered = told.undelivered.expect("nobody was told of it");
+        assert_eq!((undelivered.text.as_str(), nobody.texts().len()), (LONG, 0));
+        assert_eq!(undelivered.parent_exchange_id, if presented { start.exchange_id.as_str() } else { "" });
+        assert_eq!(direct.exchange(&*undelivered).await.unwrap().text, LONG);
+    }
+    // What the callback was given is neither undelivered nor presented again.
+    let name = fresh();
+    let given = says([Suspend.into()]);
+    direct.coordinate(&start, 1, given.next()).coordination_id(&name).await.unwrap();
+    direct.cancel(&name, "").await.unwrap();
+    assert!(direct.attach(&name, says([]).next()).await.unwrap_err().undelivered.is_none());
 }
 
 #[tokio::test]

@@ -121,6 +121,23 @@ async fn both_sides_show_who_they_are() {
 }
 
 #[tokio::test]
+async fn the_calls_of_one_user_have_a_credential_of_their_own() {
+    let ear = Ear::default();
+    let client = Client::builder(ear.listen(None).await).token("key-1").provider_credential("sk-1").build().unwrap();
+    let theirs = client.with_provider_credential("sk-2").unwrap();
+    let nobodys = theirs.with_provider_credential("").unwrap();
+    for asking in [&theirs, &client, &nobodys] {
+        asking.run("r").await.unwrap();
+    }
+    let heard = ear.heard();
+    let credential = |at: usize| heard[at].get("antiphon-provider-credential").map(|said| said.to_str().unwrap());
+    assert_eq!([credential(0), credential(1), credential(2)], [Some("sk-2"), Some("sk-1"), None]);
+    assert!(heard.iter().all(|said| said.get("authorization").unwrap() == "Bearer key-1"));
+    refused(client.with_provider_credential("two\nlines"), Code::InvalidArgument, "");
+    assert!(!format!("{theirs:?}").contains("sk-2"));
+}
+
+#[tokio::test]
 async fn a_server_that_nobody_vouches_for_is_not_talked_to() {
     let ear = Ear::default();
     let address = format!("https://{}", ear.listen(Some(secured())).await);

@@ -8,11 +8,15 @@
     reason = "a test that cannot go on says so"
 )]
 
+mod branching;
 mod breaks;
 mod cancel;
 mod connection;
+mod documents;
 mod examples;
 mod expect;
+mod library;
+mod looks;
 mod proxy;
 mod readme;
 mod record;
@@ -21,3 +25,4 @@ mod scenarios;
 mod support;
 mod tools;
 mod turns;
+mod workspace;

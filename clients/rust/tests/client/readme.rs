@@ -114,6 +114,25 @@ async fn what_the_readme_shows_runs() -> Result<(), BoxError> {
     // <
 
     // >
+    use antiphon_client::ExchangeId;
+
+    let docs = client.workspace("greetings"); // of a conversation: talk.workspace()
+    let written = docs.write("plan", "By ship.\n").media_type("text/plain").await?;
+    docs.write("plan", "By train.\n").etag(written.version.etag).await?; // refused, ETAG_MISMATCH, where others wrote meanwhile
+    println!("{} {}", docs.read("plan").await?.text()?, docs.list("").all().await?.len());
+    for change in docs.after_turn(1).diff(&docs).unified().await? {
+        println!("{} {} {}", change.kind, change.name, change.unified_diff); // since that turn; client.documents(&exchange) is as of an exchange
+    }
+
+    let turns = client.turns("greetings").all().await?;
+    client.restore("greetings", ExchangeId::new(&turns[0].exchange_id)).await?; // goes back, documents included; the next turn goes on from there
+    let moves = client.moves("greetings").all().await?; // nothing is lost: the newest first
+    client.restore("greetings", ExchangeId::new(&moves[0].from_exchange_id)).await?; // and there again
+    // <
+    assert_eq!((turns.len(), moves.len()), (2, 3));
+    assert_eq!(client.thread("greetings").await?.head_exchange_id, turns[1].exchange_id);
+
+    // >
     use antiphon_client::testing::Server;
 
     let server = Server::start()?; // ANTIPHON_BINARY, else antiphon on the PATH
@@ -125,13 +144,21 @@ async fn what_the_readme_shows_runs() -> Result<(), BoxError> {
 
 #[test]
 fn what_the_readme_shows_stands_here() {
-    let readme = include_str!("../../README.md").replace(r#""127.0.0.1:7373""#, "address");
-    let shown = readme.split("```rust\n").skip(1).filter_map(|piece| piece.split("```").next());
-    let shown: Vec<String> = shown.map(str::to_owned).collect();
-    let ours =
-        include_str!("readme.rs").split("    // >\n").skip(1).filter_map(|piece| piece.split("    // <\n").next());
+    let pieces = shown(include_str!("../../README.md"));
+    assert_eq!(pieces.len(), 8);
+    assert_eq!(pieces, marked(include_str!("readme.rs")));
+}
+
+/// The pieces of Rust in a page, with the server of the test in place of theirs.
+pub(crate) fn shown(page: &str) -> Vec<String> {
+    let page = page.replace(r#""127.0.0.1:7373""#, "address");
+    let pieces = page.split("```rust\n").skip(1).filter_map(|piece| piece.split("```").next());
+    pieces.map(str::to_owned).collect()
+}
+
+/// The pieces of a test that stand between two marks.
+pub(crate) fn marked(test: &str) -> Vec<String> {
+    let pieces = test.split("    // >\n").skip(1).filter_map(|piece| piece.split("    // <\n").next());
     let plain = |line: &str| format!("{}\n", line.strip_prefix("    ").unwrap_or(line));
-    let ours: Vec<String> = ours.map(|piece| piece.lines().map(plain).collect()).collect();
-    assert_eq!(shown.len(), 7);
-    assert_eq!(shown, ours);
+    pieces.map(|piece| piece.lines().map(plain).collect()).collect()
 }

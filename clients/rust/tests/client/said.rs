@@ -1,10 +1,11 @@
 //! What scenarios say, as the client takes it. Knows nothing of steps.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
 
 use antiphon_client::{
-    Contract, ExchangeId, Generated, Generation, Input, Message, NewThread, OnToolDrift, Parameters, Point, Request,
-    Role, Source, ThreadPoint, ThreadTurn, Tool, ToolChoice, ToolResult,
+    BoxError, Contract, ExchangeId, ExchangeRef, Generated, Generation, Input, Message, NewThread, OnToolDrift,
+    Parameters, Pause, Point, Prepared, Request, Role, Source, ThreadPoint, ThreadTurn, Tool, ToolChoice, ToolResult,
 };
 use serde_json::Value;
 
@@ -54,6 +55,17 @@ impl Words<'_> {
         if let Some(temperature) = said["temperature"].as_f64() {
             made = made.parameters(Parameters::new().temperature(temperature));
         }
+        if let Some(attempts) = said["repair"].as_u64() {
+            made = made.repair(u32::try_from(attempts).expect("a small number"));
+        }
+        let view = &said["history_view"];
+        if let Some(turns) = view["last_turns"].as_u64() {
+            made = made.last_turns(u32::try_from(turns).expect("a small number"));
+        } else if let Some(id) = view["from_exchange"].as_str() {
+            made = made.from_exchange(id);
+        } else if let Some(tokens) = view["token_budget"].as_u64() {
+            made = made.token_budget(tokens);
+        }
         match said["on_tool_drift"].as_str() {
             Some("refuse") => made.on_tool_drift(OnToolDrift::Refuse),
             Some(_) => made.on_tool_drift(OnToolDrift::Warn),
@@ -97,6 +109,26 @@ impl Words<'_> {
         }
     }
 
+    /// An exchange on record, kept or by its id.
+    pub(crate) fn on_record(&self, said: &Value) -> ExchangeRef {
+        match self.exchange(said) {
+            Some(exchange) => exchange.into(),
+            None => ExchangeId::new(said.as_str().expect("an id")).into(),
+        }
+    }
+
+    pub(crate) fn all_on_record(&self, said: &Value) -> Vec<ExchangeRef> {
+        said.as_array().into_iter().flatten().map(|said| self.on_record(said)).collect()
+    }
+
+    /// What was prepared and kept under a name.
+    pub(crate) fn prepared(&self, said: &Value) -> Option<&Prepared> {
+        match self.kept.get(said["kept"].as_str()?)? {
+            Kept::Prepared(prepared) => Some(prepared),
+            _ => None,
+        }
+    }
+
     /// The exchange that was kept under a name, where that is what is said.
     pub(crate) fn exchange(&self, said: &Value) -> Option<&antiphon_client::Exchange> {
         match self.kept.get(said["kept"].as_str()?)? {
@@ -104,6 +136,29 @@ impl Words<'_> {
             _ => None,
         }
     }
+}
+
+/// A function of the client, which counts how often it is called.
+pub(crate) fn tool(key: &str, said: Value, called: Arc<Mutex<BTreeMap<String, u64>>>) -> Tool {
+    let (name, key, told) = (said["name"].as_str().unwrap_or(key).to_owned(), key.to_owned(), said.clone());
+    let mut made = Tool::with_schema(name, key.clone(), said["schema"].to_string(), move |_| {
+        *called.lock().unwrap().entry(key.clone()).or_default() += 1;
+        let answer: Result<String, BoxError> = if told["pauses"] == true {
+            Err(Pause::new().into())
+        } else if let Some(why) = told["fails"].as_str() {
+            Err(why.into())
+        } else {
+            Ok(word(&told, "returns"))
+        };
+        std::future::ready(answer)
+    });
+    if said["side_effects"] == true {
+        made = made.side_effects();
+    }
+    if said["requires_human"] == true {
+        made = made.requires_human();
+    }
+    made
 }
 
 pub(crate) fn thread(said: &Value) -> Option<NewThread> {

@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex};
 
 use antiphon_client::testing::Config;
 use antiphon_client::{
-    Action, BoxError, Client, Code, Continue, Decision, Error, Exchange, Fail, Pages, Pause, RunQuery, Start, Tool,
-    code_name,
+    Action, BoxError, Client, Code, Continue, Decision, Delta, Error, Exchange, Fail, Prepared, Start, Tool, code_name,
 };
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::expect::{self, part};
-use crate::said::{Words, labels, messages, model, results, thread, word};
+use crate::looks::look;
+use crate::said::{Words, messages, model, results, thread, tool, word};
 
 /// The scenarios that this client cannot play, each with a reason.
 const UNPLAYED: [(&str, &str); 0] = [];
@@ -22,7 +22,19 @@ const UNPLAYED: [(&str, &str); 0] = [];
 /// A result that was kept under a name.
 pub(crate) enum Kept {
     Exchange(Box<Exchange>),
+    Prepared(Box<Prepared>),
     Other(Value),
+}
+
+impl Kept {
+    /// In the words of the scenarios.
+    fn shown(&self) -> Value {
+        match self {
+            Self::Exchange(found) => expect::exchange(found),
+            Self::Prepared(found) => expect::prepared(found),
+            Self::Other(found) => found.clone(),
+        }
+    }
 }
 
 /// An error of a callback's own.
@@ -44,7 +56,7 @@ async fn every_scenario_is_played() {
     let mut stories: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     stories.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
     stories.sort();
-    assert!(stories.len() >= 15, "there are {} scenarios", stories.len());
+    assert!(stories.len() >= 35, "there are {} scenarios", stories.len());
     let mut wrong = Vec::new();
     for path in &stories {
         let name = path.file_stem().unwrap().to_str().unwrap();
@@ -75,23 +87,31 @@ struct Player {
     kept: BTreeMap<String, Kept>,
     tools: BTreeMap<String, Tool>,
     called: Arc<Mutex<BTreeMap<String, u64>>>,
+    /// What the step at hand heard of its answer, where it hears.
+    heard: Option<Vec<Delta>>,
 }
 
 /// What a step gave, or why it gave nothing.
-enum Told {
-    Found(Value, Option<Box<Exchange>>),
+pub(crate) enum Told {
+    Found(Kept),
     Failed(Error),
 }
 
 impl From<Result<Value, Error>> for Told {
     fn from(told: Result<Value, Error>) -> Self {
-        told.map_or_else(Self::Failed, |found| Self::Found(found, None))
+        told.map_or_else(Self::Failed, |found| Self::Found(Kept::Other(found)))
     }
 }
 
 impl From<Result<Exchange, Error>> for Told {
     fn from(told: Result<Exchange, Error>) -> Self {
-        told.map_or_else(Self::Failed, |found| Self::Found(expect::exchange(&found), Some(found.into())))
+        told.map_or_else(Self::Failed, |found| Self::Found(Kept::Exchange(found.into())))
+    }
+}
+
+impl From<Result<Prepared, Error>> for Told {
+    fn from(told: Result<Prepared, Error>) -> Self {
+        told.map_or_else(Self::Failed, |found| Self::Found(Kept::Prepared(found.into())))
     }
 }
 
@@ -100,7 +120,7 @@ impl Player {
         let called = Arc::<Mutex<BTreeMap<String, u64>>>::default();
         let tools = story["tools"].as_object().into_iter().flatten();
         let tools = tools.map(|(key, said)| (key.clone(), tool(key, said.clone(), called.clone()))).collect();
-        Self { client, kept: BTreeMap::new(), tools, called }
+        Self { client, kept: BTreeMap::new(), tools, called, heard: None }
     }
 
     async fn step(&mut self, said: &Value) -> Result<(), String> {
@@ -124,13 +144,19 @@ impl Player {
         match (told, said.get("error")) {
             (Told::Failed(error), Some(expected)) => part(&value(&self.kept, expected), &failure(&error), "error"),
             (Told::Failed(error), None) => Err(format!("{verb}: {error:?}")),
-            (Told::Found(found, _), Some(_)) => Err(format!("it gave {found}")),
-            (Told::Found(mut found, exchange), None) => {
+            (Told::Found(found), Some(_)) => Err(format!("it gave {}", found.shown())),
+            (Told::Found(kept), None) => {
+                let mut found = kept.shown();
                 if let Some(fields) = found.as_object_mut() {
-                    fields.insert("called".to_owned(), json!(*self.called.lock().unwrap()));
+                    fields.entry("called").or_insert_with(|| json!(*self.called.lock().unwrap()));
+                    if let Some(heard) = self.heard.take() {
+                        let begun = heard.rsplit(|delta| *delta == Delta::Attempt).next().unwrap_or_default();
+                        let told: String = begun.iter().map(Delta::text).collect();
+                        let anew = heard.iter().filter(|delta| **delta == Delta::Attempt).count();
+                        fields.extend([("told".to_owned(), json!(told)), ("anew".to_owned(), json!(anew))]);
+                    }
                 }
                 if let Some(name) = said["as"].as_str() {
-                    let kept = exchange.map_or_else(|| Kept::Other(found.clone()), Kept::Exchange);
                     self.kept.insert(name.to_owned(), kept);
                 }
                 said.get("expect").map_or(Ok(()), |expected| part(&value(&self.kept, expected), &found, verb))
@@ -148,6 +174,10 @@ impl Player {
                 let mut call = client.capture(words.request(&said["request"]));
                 if let Some(thread) = thread(said) {
                     call = call.on_thread(thread);
+                }
+                if said["deltas"] == true {
+                    let heard = self.heard.insert(Vec::new());
+                    call = call.on_delta(|delta| heard.push(delta));
                 }
                 call.await.into()
             }
@@ -204,15 +234,7 @@ impl Player {
             "resume" => client.resume(id, words.list(&said["tools"])).await.into(),
             "coordinate" | "attach" => return self.decided(verb == "attach", said).await,
             "cancel" => client.cancel(&id, "").await.map(|()| Value::Null).into(),
-            "inspect" => {
-                client.inspect(words.source(&said["exchange"])).await.map(|found| expect::inspection(&found)).into()
-            }
-            "thread" => client.thread(&id).await.map(|found| expect::thread(&found)).into(),
-            "run" => client.run(&id).await.map(|found| expect::run(&found)).into(),
-            "coordination" => client.coordination(&id).await.map(|found| expect::coordination(&found)).into(),
-            "runs" => listed(client.runs(RunQuery::all().labels(labels(said))), expect::run).await.into(),
-            "threads" => listed(client.threads(labels(said)), expect::thread).await.into(),
-            _ => return Err(format!("there is no step {verb:?}")),
+            _ => return look(&client, verb, said, &words).await,
         })
     }
 
@@ -308,28 +330,6 @@ fn decide(
     }))
 }
 
-fn tool(key: &str, said: Value, called: Arc<Mutex<BTreeMap<String, u64>>>) -> Tool {
-    let (name, key, told) = (said["name"].as_str().unwrap_or(key).to_owned(), key.to_owned(), said.clone());
-    let mut made = Tool::with_schema(name, key.clone(), said["schema"].to_string(), move |_| {
-        *called.lock().unwrap().entry(key.clone()).or_default() += 1;
-        let answer: Result<String, BoxError> = if told["pauses"] == true {
-            Err(Pause::new().into())
-        } else if let Some(why) = told["fails"].as_str() {
-            Err(why.into())
-        } else {
-            Ok(word(&told, "returns"))
-        };
-        std::future::ready(answer)
-    });
-    if said["side_effects"] == true {
-        made = made.side_effects();
-    }
-    if said["requires_human"] == true {
-        made = made.requires_human();
-    }
-    made
-}
-
 fn failure(error: &Error) -> Value {
     if let Some(raised) = error.downcast_ref::<Raised>() {
         return json!({"raised": raised.0});
@@ -342,10 +342,6 @@ fn failure(error: &Error) -> Value {
     })
 }
 
-async fn listed<T>(pages: Pages<T>, show: fn(&T) -> Value) -> Result<Value, Error> {
-    Ok(pages.all().await?.iter().map(show).collect())
-}
-
 fn number(said: &Value, name: &str) -> Option<u32> {
     said[name].as_u64().map(|number| u32::try_from(number).expect("a small number"))
 }
@@ -353,18 +349,21 @@ fn number(said: &Value, name: &str) -> Option<u32> {
 /// What is said, with what was kept in place of its names; a whole exchange stays as its name.
 fn value(kept: &BTreeMap<String, Kept>, said: &Value) -> Value {
     match said {
+        Value::Object(fields) if fields.len() == 2 && fields.contains_key("repeated") => {
+            let times = number(said, "times").expect("how often");
+            word(said, "repeated").repeat(usize::try_from(times).expect("a small number")).into()
+        }
         Value::Object(fields) => fields.iter().map(|(key, said)| (key.clone(), value(kept, said))).collect(),
         Value::Array(items) => items.iter().map(|said| value(kept, said)).collect(),
         Value::String(text) if named(text) => {
             let mut path = text[1..].split('.');
             let name = path.next().expect("a name");
-            let (mut found, whole) = match kept.get(name).unwrap_or_else(|| panic!("nothing was kept as {name}")) {
-                Kept::Exchange(exchange) => (expect::exchange(exchange), json!({"kept": name})),
-                Kept::Other(found) => (found.clone(), found.clone()),
+            let known = kept.get(name).unwrap_or_else(|| panic!("nothing was kept as {name}"));
+            let mut found = match known {
+                Kept::Other(found) => found.clone(),
+                _ if !text.contains('.') => return json!({"kept": name}),
+                whole => whole.shown(),
             };
-            if !text.contains('.') {
-                return whole;
-            }
             for key in path {
                 found = match key.parse::<usize>() {
                     Ok(at) => found[at].clone(),

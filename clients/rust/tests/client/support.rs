@@ -38,10 +38,12 @@ fault = { kind = "status", status = 503, message = "down" }
 [[backends.script.rules]]
 when = "in its form"
 text = "I would rather not."
+chunk_gap_ms = 20
 
 [[backends.script.rules]]
 when = "the form that was asked for"
 text = "{\"good\": true}"
+chunk_gap_ms = 20
 
 [[backends.script.rules]]
 when = "slow"

@@ -1,8 +1,8 @@
 //! Single turns: prompts, replies, forks, probes, records, and what is refused before anything is sent.
 
 use antiphon_client::{
-    Client, Code, Contract, Delta, ExchangeId, Facts, JsonSchema, Message, NewThread, OnDisconnect, Request, Role,
-    RunState, StopReason, ThreadPoint, ToolResult, Usage, ValidationStatus,
+    Client, Code, Contract, Decision, Delta, ExchangeId, Facts, JsonSchema, Message, NewThread, OnDisconnect, Request,
+    Role, RunState, Stop, StopReason, ThreadPoint, ToolResult, Usage, ValidationStatus,
 };
 use futures_util::StreamExt;
 use serde::Deserialize;
@@ -206,21 +206,43 @@ async fn a_form_is_checked_and_read() {
 }
 
 #[tokio::test]
-async fn an_answer_that_missed_its_form_is_told_anew() {
+async fn an_answer_that_missed_its_form_is_told_anew_however_it_is_asked_for() {
     let (_server, client) = served();
-    let mut said = String::new();
-    let mut attempts = 0;
-    let hear = |delta: Delta| match delta {
-        Delta::Attempt => {
-            attempts += 1;
-            said.clear();
-        }
-        other => said.push_str(other.text()),
-    };
-    let request = Request::new("in its form").contract(Contract::Json).repair(1);
-    let found = client.capture(request).on_delta(hear).await.unwrap();
-    assert_eq!((said, attempts), (found.text.clone(), 1));
-    assert!(found.decode::<Verdict>().unwrap().good);
+    let start = client.capture("one").await.unwrap();
+    let form = || Request::new("in its form").contract(Contract::Json).repair(1);
+    for which in 0..6 {
+        let (mut said, mut attempts, mut coordinated) = (String::new(), 0, String::new());
+        let hear = |delta: Delta| match delta {
+            Delta::Attempt => {
+                attempts += 1;
+                said.clear();
+            }
+            other => said.push_str(other.text()),
+        };
+        let text = match which {
+            0 => client.capture(form()).on_delta(hear).await.unwrap().text,
+            1 => client.prompt(form()).on_delta(hear).await.unwrap().text,
+            2 => client.reply(&start, form()).on_delta(hear).await.unwrap().text,
+            3 => client.chain(form(), []).on_delta(hear).await.unwrap().text,
+            4 => client.fork_once(&start, form()).on_delta(hear).await.unwrap().text,
+            _ => {
+                let stops = |decision: Decision| {
+                    coordinated = decision.exchange.text;
+                    std::future::ready(Stop)
+                };
+                assert!(!client.coordinate(form(), 0, stops).on_delta(hear).await.unwrap().exhausted());
+                coordinated
+            }
+        };
+        assert_eq!((said.as_str(), attempts, text.as_str()), (r#"{"good": true}"#, 1, r#"{"good": true}"#), "{which}");
+    }
+    let mut response = client.capture(form()).stream().unwrap();
+    let pieces: Vec<_> = response.deltas().map(Result::unwrap).collect().await;
+    assert_eq!(pieces.iter().filter(|delta| **delta == Delta::Attempt).count(), 1);
+    let found = response.await.unwrap();
+    assert!(found.decode::<Verdict>().unwrap().good && found.violations.is_empty());
+    assert_eq!(client.run(&found.run_id).await.unwrap().model_calls, 2);
+    refused(client.capture(form().repair(1000)).await, Code::InvalidArgument, "LIMIT_EXCEEDED");
 }
 
 #[tokio::test]
