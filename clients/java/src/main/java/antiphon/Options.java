@@ -42,6 +42,7 @@ public final class Options implements Cloneable {
     String requestId = "";
     String pendingId = "";
     String expectedHead = "";
+    Instant expires;
     private Set<String> said = Set.of();
 
     /** None yet. */
@@ -77,20 +78,23 @@ public final class Options implements Cloneable {
         return with("onToolDrift", made -> made.onToolDrift = what);
     }
 
-    /** What it goes on from: {@code stream}, {@code chain} and {@code record}; a first turn, or a whole transcript, when absent. */
+    /**
+     * What it goes on from: {@code stream}, {@code chain}, {@code record}, {@code explain} and {@code prepare}; a first turn, or
+     * a whole transcript, when absent.
+     */
     public Options after(Point point) {
         return with("after", made -> made.after = point);
     }
 
     /**
-     * Where a first turn is executed: {@code capture}, {@code stream}, {@code chain} and {@code coordinate}. With {@code record} the thread
-     * that goes through the transcript; with {@code fork} the one to make, a {@link NewThread}.
+     * Where a first turn is executed: {@code capture}, {@code stream}, {@code chain}, {@code coordinate} and {@code explain}. With {@code
+     * record} the thread that goes through the transcript; with {@code fork} the one to make, a {@link NewThread}.
      */
     public Options thread(Place thread) {
         return with("thread", made -> made.thread = thread);
     }
 
-    /** Keeps what is said: {@code prompt} and {@code reply}. */
+    /** Keeps what is said: {@code prompt}, {@code reply} and {@code prepare}. */
     public Options capture(boolean capture) {
         return with("capture", made -> made.capture = capture);
     }
@@ -171,6 +175,11 @@ public final class Options implements Cloneable {
     /** An exchange id; a thread that others moved is refused: {@code Conversation.prompt}. */
     public Options expectedHead(String exchangeId) {
         return with("expectedHead", made -> made.expectedHead = exchangeId);
+    }
+
+    /** Until when it may be executed; as the server has it when absent: {@code prepare}. */
+    public Options expires(Instant time) {
+        return with("expires", made -> made.expires = time);
     }
 
     /** Refuses what a call does not take. */

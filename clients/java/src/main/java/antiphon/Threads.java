@@ -13,8 +13,8 @@ import java.util.stream.Stream;
 
 /** Threads, read and named. Knows nothing of how turns are made on them. */
 abstract class Threads extends Calls {
-    Threads(String address, ClientOptions options) {
-        super(address, options);
+    Threads(Connection connection) {
+        super(connection);
     }
 
     /** Reads a thread. */
