@@ -16,7 +16,7 @@ from antiphon.gen.antiphon.v1.coordination_service_pb2_grpc import CoordinationS
 from antiphon.gen.antiphon.v1.run_service_pb2_grpc import RunServiceStub
 from antiphon.testing import Server
 
-from antiphon import AsyncClient, Client, Conversation, Response
+from antiphon import AsyncClient, Client, Conversation, Documents, DocumentStream, Response
 
 CONFIG = '''
 default_profile = "canned"
@@ -101,30 +101,36 @@ delay_ms = 500
 
 
 class Threaded:
-    """The blocking client with the face of the other one: each method runs in a thread, callbacks included. So do those of the conversations
-    and responses that it gives."""
+    """The blocking client with the face of the other one: each method runs in a thread, callbacks included. So do those of the conversations,
+    responses and documents that it gives."""
 
-    def __init__(self, client: Client | Conversation | Response[Any]) -> None:
+    def __init__(self, client: Client | Conversation | Response[Any] | Documents | DocumentStream) -> None:
         self._client = client
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._client, name)
+        if isinstance(method, Documents):
+            return Threaded(method)
         if not inspect.ismethod(method):
             return method
 
         def step(*arguments: Any, **options: Any) -> AsyncIterator[Any]:
-            return _stepwise(method(*arguments, **options))
+            bare = [given._client if isinstance(given, Threaded) else given for given in arguments]
+            return _stepwise(method(*bare, **options))
 
         def stream(*arguments: Any, **options: Any) -> Threaded:
             return Threaded(method(*arguments, **options))
 
         async def call(*arguments: Any, **options: Any) -> Any:
+            if arguments and name == "write_stream":
+                arguments = (arguments[0], await _whole(arguments[1]))
             given: Any = await asyncio.to_thread(method, *arguments, **options)
-            return Threaded(given) if isinstance(given, Conversation) else given
+            return Threaded(given) if isinstance(given, Conversation | DocumentStream) else given
 
         if inspect.isgeneratorfunction(method):
             return step
-        return stream if name in ("stream", "with_provider_credential") else call
+        at_once = ("stream", "with_provider_credential", "workspace", "documents", "after_turn", "after_run")
+        return stream if name in at_once else call
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return _stepwise(iter(cast(Response[Any], self._client)))
@@ -134,6 +140,11 @@ class Threaded:
 
     async def __aexit__(self, *_: object) -> None:
         await asyncio.to_thread(cast(Response[Any], self._client).__exit__)
+
+
+async def _whole(source: Any) -> Any:
+    """Pieces that come one by one, as the blocking client takes them."""
+    return [piece async for piece in source] if hasattr(source, "__aiter__") else source
 
 
 async def _stepwise(items: Iterator[Any]) -> AsyncIterator[Any]:

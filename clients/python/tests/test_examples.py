@@ -149,7 +149,7 @@ def test_what_the_notebook_shows_runs(capsys: pytest.CaptureFixture[str], monkey
 def test_what_the_readme_shows_runs(server: Server) -> None:
     """Each piece of Python in it, in order, with the names that the text around it speaks of."""
     pieces = re.findall(r"```python\n(.*?)```", (EXAMPLES.parent / "README.md").read_text("utf-8"), re.DOTALL)
-    assert len(pieces) == 7
+    assert len(pieces) == 8
     with Client(server.address) as client:
         names: dict[str, object] = {"coordination_id": "readme"}
         client.coordinate(Request("zero"), 3, lambda decision: Suspend(), coordination_id="readme")

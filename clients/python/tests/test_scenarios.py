@@ -13,6 +13,7 @@ import pytest
 import yaml
 from antiphon.testing import Server
 from conftest import Connect
+from documents import VERBS, keep
 from looks import look
 from told import Said, compare, plain
 
@@ -103,6 +104,8 @@ class Player:
     def value(self, said: Any) -> Any:
         """With what was kept in place of its names."""
         if isinstance(said, Mapping):
+            if set(cast(Said, said)) == {"repeated", "times"}:
+                return cast(Said, said)["repeated"] * cast(Said, said)["times"]
             return {key: self.value(value) for key, value in cast(Said, said).items()}
         if isinstance(said, list):
             return [self.value(value) for value in cast(list[Any], said)]
@@ -186,6 +189,8 @@ class Player:
                 return [run async for run in client.runs(labels=said.get("labels"))]
             case "threads":
                 return [thread async for thread in client.threads(said.get("labels"))]
+            case _ if verb in VERBS:
+                return await keep(client, verb, said)
             case _:
                 return await look(client, verb, said, self.request, point)
 

@@ -13,12 +13,16 @@ from antiphon import (
     Coordination,
     Decision,
     Difference,
+    Document,
+    DocumentChange,
+    DocumentContent,
     Drift,
     Exchange,
     Explanation,
     Hit,
     Inspection,
     Message,
+    Move,
     Node,
     Outcome,
     Prepared,
@@ -28,6 +32,8 @@ from antiphon import (
     Thread,
     ToolOccurrence,
     UsageSum,
+    WorkspaceVersion,
+    Written,
 )
 
 Said = dict[str, Any]
@@ -111,6 +117,7 @@ def looked(found: object) -> Any:
                 "messages": [{"kind": kind, **side} for kind, side in sides],
                 "settings": {change.name: {"kind": change.kind, "left": change.left, "right": change.right} for change in found.settings},
                 "tools": {change.name: {"kind": change.kind} for change in found.tools},
+                "documents": {change.name: {"kind": change.kind} for change in found.documents},
             }
         case UsageSum():
             counted = {"input_tokens": found.usage.input_tokens, "output_tokens": found.usage.output_tokens}
@@ -137,6 +144,29 @@ def looked(found: object) -> Any:
             return {**said, "model": found.model, "default": found.is_default}
         case ConfiguredBackend():
             return {"id": found.backend_id, "kind": found.kind, "capacity": found.capacity}
+        case _:
+            return kept(found)
+
+
+def kept(found: object) -> Any:
+    """The same, of documents and of going back."""
+    match found:
+        case Document():
+            said = {"name": found.name, "media_type": found.media_type, "metadata": found.metadata}
+            return {**said, "size_bytes": found.size_bytes, "content_blake3": found.content_blake3}
+        case WorkspaceVersion():
+            return {"root": found.root, "document_count": found.document_count, "size_bytes": found.size_bytes, "etag": found.etag}
+        case DocumentContent():
+            return {"text": found.text, "document": kept(found.document), "version": kept(found.version)}
+        case Written():
+            documents = [kept(document) for document in found.documents]
+            return {"version": kept(found.version), "documents": documents, "replayed": found.replayed}
+        case DocumentChange():
+            sides = {"left": found.left and kept(found.left), "right": found.right and kept(found.right)}
+            return {"name": found.name, "kind": found.kind, **sides, "unified_diff": found.unified_diff}
+        case Move():
+            said = {"from": found.from_exchange_id, "to": found.to_exchange_id, "run_id": found.run_id}
+            return {**said, "from_root": found.from_root, "to_root": found.to_root}
         case _:
             return found
 

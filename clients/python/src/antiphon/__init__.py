@@ -6,9 +6,13 @@
 from antiphon._async.client import AsyncClient
 from antiphon._async.conversation import Conversation as AsyncConversation
 from antiphon._async.response import Response as AsyncResponse
+from antiphon._async.workspace import Documents as AsyncDocuments
+from antiphon._async.workspace import DocumentStream as AsyncDocumentStream
+from antiphon._async.workspace import Workspace as AsyncWorkspace
 from antiphon._sync.client import Client
 from antiphon._sync.conversation import Conversation
 from antiphon._sync.response import Response
+from antiphon._sync.workspace import Documents, DocumentStream, Workspace
 from antiphon.audit import CallTools, Drift, ToolOccurrence
 from antiphon.branch import Branch
 from antiphon.catalog import ConfiguredBackend, ConfiguredContract, ConfiguredProfile, ConfiguredPrompt
@@ -21,17 +25,23 @@ from antiphon.graph import Change, Difference, Hit, ModelUsage, Node, Subtree, T
 from antiphon.message import Message
 from antiphon.record import Facts, Recorded
 from antiphon.request import HistoryView, NewThread, Parameters, Request, ThreadPoint, ThreadTurn
-from antiphon.thread import Coordination, Inspection, Run, RunEvent, Thread, Turn
+from antiphon.thread import Coordination, Inspection, Move, Run, RunEvent, Thread, Turn
 from antiphon.tls import TLS
 from antiphon.tool import OfferedTool, Pause, Tool, ToolCall, ToolResult
 from antiphon.usage import Usage
+from antiphon.workspace import BeforeExchange, CopyDocument, Document, DocumentChange, DocumentContent, PutDocument
+from antiphon.workspace import RemoveDocument, WorkspaceRoot, WorkspaceVersion, Written
 
 __all__ = [
     "TLS",
     "Action",
     "AsyncClient",
     "AsyncConversation",
+    "AsyncDocumentStream",
+    "AsyncDocuments",
     "AsyncResponse",
+    "AsyncWorkspace",
+    "BeforeExchange",
     "Branch",
     "CallTools",
     "Cancellation",
@@ -44,9 +54,15 @@ __all__ = [
     "Continue",
     "Conversation",
     "Coordination",
+    "CopyDocument",
     "Decision",
     "Delta",
     "Difference",
+    "Document",
+    "DocumentChange",
+    "DocumentContent",
+    "DocumentStream",
+    "Documents",
     "Drift",
     "Error",
     "Exchange",
@@ -60,6 +76,7 @@ __all__ = [
     "Inspection",
     "Message",
     "ModelUsage",
+    "Move",
     "NewThread",
     "Node",
     "OfferedTool",
@@ -68,7 +85,9 @@ __all__ = [
     "Pause",
     "Prepared",
     "Probe",
+    "PutDocument",
     "Recorded",
+    "RemoveDocument",
     "Request",
     "Response",
     "Run",
@@ -90,4 +109,8 @@ __all__ = [
     "Usage",
     "UsageSum",
     "Warning",
+    "Workspace",
+    "WorkspaceRoot",
+    "WorkspaceVersion",
+    "Written",
 ]

@@ -14,6 +14,7 @@ from antiphon.request import exchange_point
 from antiphon.tool import OfferedTool
 from antiphon.usage import Usage
 from antiphon.word import word
+from antiphon.workspace import DocumentChange
 
 Item = TypeVar("Item")
 
@@ -150,6 +151,8 @@ class Difference:
     messages: list[Change[Message]]
     settings: list[Change[Any]]
     tools: list[Change[OfferedTool]]
+    documents: list[DocumentChange]
+    """Those of the workspaces as of the two."""
     raw: list[graph_service_pb2.DiffResponse]
     """The pages that it was read from."""
 
@@ -160,7 +163,9 @@ class Difference:
         messages = [_change(str(raw.index), raw, Message) for page in pages for raw in page.messages]
         settings = [_change(raw.name, raw, _value) for page in pages for raw in page.settings]
         tools = [_change(raw.name, raw, OfferedTool.of) for page in pages for raw in page.tools]
-        return cls(first.common_ancestor_exchange_id, first.left_count, first.right_count, messages, settings, tools, pages)
+        documents = [DocumentChange.of(raw) for page in pages for raw in page.documents]
+        counts = first.left_count, first.right_count
+        return cls(first.common_ancestor_exchange_id, *counts, messages, settings, tools, documents, pages)
 
 
 @dataclass(frozen=True)

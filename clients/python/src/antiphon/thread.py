@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Any
 
 from antiphon.error import Error, from_status
@@ -91,6 +92,29 @@ class Turn:
         return cls(
             raw.turn, raw.run_id, raw.exchange_id, raw.user_preview, raw.assistant_preview, stop_reason(raw.stop_reason)
         )
+
+
+@dataclass(frozen=True)
+class Move:
+    """One move of a thread's head."""
+
+    from_exchange_id: str
+    """The head before; empty when there was none."""
+    to_exchange_id: str
+    """The head after."""
+    run_id: str
+    """The run that moved it; empty for a restore."""
+    time: datetime
+    from_root: str
+    """The version of the documents before, by its name; empty for none."""
+    to_root: str
+    """The version of the documents after; empty for none."""
+
+    @classmethod
+    def of(cls, raw: thread_service_pb2.ThreadMove) -> Move:
+        """Reads one."""
+        ids = raw.from_exchange_id, raw.to_exchange_id, raw.run_id
+        return cls(*ids, raw.time.ToDatetime(timezone.utc), raw.from_workspace_root, raw.to_workspace_root)
 
 
 @dataclass(frozen=True)

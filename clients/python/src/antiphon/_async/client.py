@@ -15,6 +15,7 @@ from antiphon._async.explain import Explain
 from antiphon._async.graph import Graph
 from antiphon._async.prompts import Prompts
 from antiphon._async.records import Records
+from antiphon._async.workspace import Workspaces
 from antiphon.branch import Branch
 from antiphon.error import Error
 from antiphon.exchange import Exchange
@@ -24,7 +25,7 @@ from antiphon.retry import fresh
 from antiphon.tool import Tools
 
 
-class AsyncClient(Prompts, Explain, Records, Graph, Audit, Catalog):
+class AsyncClient(Prompts, Explain, Records, Workspaces, Graph, Audit, Catalog):
     """Talks to one server. Close it, or use it in a `with` block."""
 
     @classmethod

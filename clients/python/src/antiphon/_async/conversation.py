@@ -3,15 +3,18 @@ but those functions."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from antiphon._async.callbacks import AfterCall, BeforeCall, Callbacks, Generate, OnDelta
 from antiphon._async.loops import Take
+from antiphon._async.workspace import Workspace
 from antiphon.coordination import Cancellation
 from antiphon.error import Error
 from antiphon.exchange import Exchange, Probe
 from antiphon.request import Input, Request, ThreadPoint, ThreadTurn, request_of
+from antiphon.thread import Move, Thread
 from antiphon.tool import Tools
 
 if TYPE_CHECKING:
@@ -96,6 +99,22 @@ class Conversation:
         if self._tools is None or self._standing or request.tools is not None:
             return request
         return replace(request, tools=self._tools)
+
+    @property
+    def workspace(self) -> Workspace:
+        """The thread's documents, to read and to write."""
+        return self._client.workspace(self.thread_id)
+
+    async def restore(
+        self, to: Exchange | str, *, expected_head: Exchange | str = "", timeout: float | None = None
+    ) -> Thread:
+        """Goes back to an earlier exchange, documents included; the next turn goes on from there. Nothing is lost, see `moves`."""
+        return await self._client.restore(self.thread_id, to, expected_head=expected_head, timeout=timeout)
+
+    async def moves(self, *, timeout: float | None = None) -> AsyncIterator[Move]:
+        """Where the head was, the newest move first."""
+        async for move in self._client.moves(self.thread_id, timeout=timeout):
+            yield move
 
     async def fork(self, *, name: str = "", after_turn: int | None = None) -> Conversation:
         """A new conversation from here, or from after an earlier turn. Its hooks are none and its tools stand without functions: give them to

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 import grpc
 from grpc.aio import Channel as Channel
-from grpc.aio import StreamStreamMultiCallable
+from grpc.aio import StreamStreamMultiCallable, StreamUnaryMultiCallable
 from grpc.aio import UnaryStreamMultiCallable as Streaming
 from grpc.aio import UnaryUnaryMultiCallable as Method
 
 from antiphon.gen.antiphon.v1.coordination_pb2 import CoordinateRequest, CoordinateResponse
+from antiphon.workspace import PIECE_BYTES, Readable
 
 T = TypeVar("T")
 Item = TypeVar("Item")
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
 
-__all__ = ["Channel", "Method", "Stream", "Streaming", "connect", "each", "invoke", "resolve", "sleep"]
+__all__ = ["Channel", "Method", "Source", "Stream", "Streaming", "connect", "each", "invoke", "pieces", "resolve", "sleep", "upload"]
+
+Source = AsyncIterable[bytes] | Iterable[bytes] | Readable
+"""Where the content of a document comes from: pieces of whatever size, or a file that was opened to read bytes."""
 
 sleep = asyncio.sleep
 
@@ -48,6 +54,29 @@ async def invoke(function: Callable[..., T | Awaitable[T]], arguments: Sequence[
 async def each(function: Callable[[Item], Coroutine[Any, Any, None]], items: Iterable[Item]) -> None:
     """Does the same with each, at once."""
     await asyncio.gather(*(function(item) for item in items))
+
+
+async def pieces(source: Source) -> AsyncIterator[bytes]:
+    """The pieces of some content. A file is read in a thread."""
+    if isinstance(source, Readable):
+        while piece := await asyncio.to_thread(source.read, PIECE_BYTES):
+            yield piece
+    elif isinstance(source, AsyncIterable):
+        async for piece in source:
+            yield piece
+    else:
+        for piece in source:
+            yield piece
+
+
+async def upload(
+    method: StreamUnaryMultiCallable[Asked, Answer],
+    frames: AsyncIterator[Asked],
+    timeout: float | None,
+    metadata: tuple[tuple[str, str], ...],
+) -> Answer:
+    """Sends all frames and gives the answer."""
+    return await method(frames, timeout=timeout, metadata=metadata)
 
 
 class Stream:

@@ -16,6 +16,7 @@ from antiphon._sync.explain import Explain
 from antiphon._sync.graph import Graph
 from antiphon._sync.prompts import Prompts
 from antiphon._sync.records import Records
+from antiphon._sync.workspace import Workspaces
 from antiphon.branch import Branch
 from antiphon.error import Error
 from antiphon.exchange import Exchange
@@ -25,7 +26,7 @@ from antiphon.retry import fresh
 from antiphon.tool import Tools
 
 
-class Client(Prompts, Explain, Records, Graph, Audit, Catalog):
+class Client(Prompts, Explain, Records, Workspaces, Graph, Audit, Catalog):
     """Talks to one server. Close it, or use it in a `with` block."""
 
     @classmethod

@@ -17,7 +17,7 @@ from antiphon.gen.antiphon.v1 import run_pb2, run_service_pb2, thread_service_pb
 from antiphon.message import Message
 from antiphon.request import NewThread, exchange_point
 from antiphon.retry import Tries, fresh
-from antiphon.thread import Coordination, Inspection, Run, RunEvent, Thread, Turn
+from antiphon.thread import Coordination, Inspection, Move, Run, RunEvent, Thread, Turn
 from antiphon.word import number
 
 
@@ -95,6 +95,31 @@ class Records(Calls):
         for page in self._pages(self._threads.ListTurns, request, timeout):
             for turn in page.turns:
                 yield Turn.of(turn)
+
+    def restore(
+        self,
+        thread_id: str,
+        to: Exchange | str,
+        *,
+        expected_head: Exchange | str = "",
+        request_id: str = "",
+        timeout: float | None = None,
+    ) -> Thread:
+        """Moves a thread's head to an exchange on its path, or one that its head once was, and its documents to those that were there then. Nothing
+        is lost: the way back is a restore, too. With `expected_head`, a thread that others moved is refused."""
+        request = thread_service_pb2.RestoreRequest(
+            thread_id=thread_id, to=exchange_point(to), request_id=request_id or fresh()
+        )
+        if expected_head:
+            request.expected_head.exchange.CopyFrom(exchange_point(expected_head))
+        return Thread((self._call(self._threads.Restore, request, timeout)).thread)
+
+    def moves(self, thread_id: str, *, timeout: float | None = None) -> Iterator[Move]:
+        """Where a thread's head was, the newest move first."""
+        request = thread_service_pb2.ListMovesRequest(thread_id=thread_id)
+        for page in self._pages(self._threads.ListMoves, request, timeout):
+            for move in page.moves:
+                yield Move.of(move)
 
     def run(self, run_id: str, *, timeout: float | None = None) -> Run:
         """Reads a run, with what it consumed."""

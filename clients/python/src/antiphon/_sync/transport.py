@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -11,16 +11,22 @@ from typing import Any, TypeVar
 
 import grpc
 from grpc import Channel as Channel
-from grpc import StreamStreamMultiCallable
+from grpc import StreamStreamMultiCallable, StreamUnaryMultiCallable
 from grpc import UnaryStreamMultiCallable as Streaming
 from grpc import UnaryUnaryMultiCallable as Method
 
 from antiphon.gen.antiphon.v1.coordination_pb2 import CoordinateRequest, CoordinateResponse
+from antiphon.workspace import PIECE_BYTES, Readable
 
 T = TypeVar("T")
 Item = TypeVar("Item")
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
 
-__all__ = ["Channel", "Method", "Stream", "Streaming", "connect", "each", "invoke", "resolve", "sleep"]
+__all__ = ["Channel", "Method", "Source", "Stream", "Streaming", "connect", "each", "invoke", "pieces", "resolve", "sleep", "upload"]
+
+Source = Iterable[bytes] | Readable
+"""Where the content of a document comes from: pieces of whatever size, or a file that was opened to read bytes."""
 
 sleep = time.sleep
 
@@ -51,6 +57,31 @@ def each(function: Callable[[Item], None], items: Iterable[Item]) -> None:
             done.result()
     finally:
         pool.shutdown(wait=False)
+
+
+def pieces(source: Source) -> Iterator[bytes]:
+    """The pieces of some content."""
+    if isinstance(source, Readable):
+        while piece := source.read(PIECE_BYTES):
+            yield piece
+    else:
+        yield from source
+
+
+def upload(
+    method: StreamUnaryMultiCallable[Asked, Answer],
+    frames: Iterator[Asked],
+    timeout: float | None,
+    metadata: tuple[tuple[str, str], ...],
+) -> Answer:
+    """Sends all frames, which a thread of its own asks for, and gives the answer."""
+    call = method.future(frames, timeout=timeout, metadata=metadata)
+    try:
+        return call.result()
+    except BaseException:
+        # Who is interrupted has not written: nothing of it is complete.
+        call.cancel()
+        raise
 
 
 class Stream:
