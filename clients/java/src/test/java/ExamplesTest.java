@@ -132,7 +132,7 @@ class ExamplesTest {
                 .results()
                 .map(piece -> piece.group(1))
                 .toList();
-        assertEquals(8, pieces.size());
+        assertEquals(9, pieces.size());
         client.coordinate(Request.of("zero"), 3, decision -> new Suspend(), new Options().coordinationId("readme"));
         // One program of all pieces in order: each sees the names of those before it.
         String body = String.join("\n", pieces).replace("127.0.0.1:7373", server.address());

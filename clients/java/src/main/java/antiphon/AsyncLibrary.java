@@ -81,6 +81,31 @@ abstract class AsyncLibrary {
         return begin(() -> client.turns(threadId).toList());
     }
 
+    /** As {@link Client#restore(String, OnRecord)}. */
+    public CompletableFuture<NamedThread> restore(String threadId, OnRecord to) {
+        return begin(() -> client.restore(threadId, to));
+    }
+
+    /** As {@link Client#restore(String, OnRecord, Options)}. */
+    public CompletableFuture<NamedThread> restore(String threadId, OnRecord to, Options options) {
+        return begin(() -> client.restore(threadId, to, options));
+    }
+
+    /** As {@link Client#moves(String)}. */
+    public CompletableFuture<List<Move>> moves(String threadId) {
+        return begin(() -> client.moves(threadId).toList());
+    }
+
+    /** As {@link Client#workspace(String)}; it asks for nothing yet. */
+    public AsyncWorkspace workspace(String threadId) {
+        return client.workspace(threadId).async();
+    }
+
+    /** As {@link Client#documents(WorkspacePoint)}; it asks for nothing yet. */
+    public AsyncDocuments documents(WorkspacePoint point) {
+        return client.documents(point).async();
+    }
+
     /** As {@link Client#inspect(OnRecord)}. */
     public CompletableFuture<Inspection> inspect(OnRecord exchange) {
         return begin(() -> client.inspect(exchange));

@@ -15,6 +15,7 @@ import java.util.Optional;
  * @param messages what was said after the common ancestor, where it differs
  * @param settings those of the two, as {@link Json} reads them, where they differ
  * @param tools those that the two offered, where they differ
+ * @param documents those as of the two, where they differ
  * @param raw the messages behind it, one for each page
  */
 public record Difference(
@@ -24,6 +25,7 @@ public record Difference(
         List<Change<Message>> messages,
         List<Change<Object>> settings,
         List<Change<OfferedTool>> tools,
+        List<DocumentChange> documents,
         List<DiffResponse> raw) {
     /**
      * One thing that differs.
@@ -58,6 +60,10 @@ public record Difference(
                                 kind(raw.getKindValue()),
                                 when(raw.hasLeft()).map(there -> OfferedTool.of(raw.getLeft())),
                                 when(raw.hasRight()).map(there -> OfferedTool.of(raw.getRight()))))
+                        .toList(),
+                pages.stream()
+                        .flatMap(page -> page.getDocumentsList().stream())
+                        .map(DocumentChange::of)
                         .toList(),
                 List.copyOf(pages));
     }

@@ -43,6 +43,12 @@ public final class Options implements Cloneable {
     String pendingId = "";
     String expectedHead = "";
     Instant expires;
+    String etag = "";
+    String mediaType = "";
+    Object metadata;
+    String contentBlake3 = "";
+    String prefix = "";
+    boolean unified;
     private Set<String> said = Set.of();
 
     /** None yet. */
@@ -162,7 +168,10 @@ public final class Options implements Cloneable {
         return with("facts", made -> made.facts = List.of(facts));
     }
 
-    /** Names the change, so that it is made once; ours when absent: {@code fork}, {@code record} and {@code createThread}. */
+    /**
+     * Names the change, so that it is made once; ours when absent: {@code fork}, {@code record}, {@code createThread}, {@code restore} and
+     * all writes of a {@link Workspace}.
+     */
     public Options requestId(String requestId) {
         return with("requestId", made -> made.requestId = requestId);
     }
@@ -172,7 +181,7 @@ public final class Options implements Cloneable {
         return with("pendingId", made -> made.pendingId = pendingId);
     }
 
-    /** An exchange id; a thread that others moved is refused: {@code Conversation.prompt}. */
+    /** An exchange id; a thread that others moved is refused: {@code restore} and {@code Conversation.prompt}. */
     public Options expectedHead(String exchangeId) {
         return with("expectedHead", made -> made.expectedHead = exchangeId);
     }
@@ -180,6 +189,39 @@ public final class Options implements Cloneable {
     /** Until when it may be executed; as the server has it when absent: {@code prepare}. */
     public Options expires(Instant time) {
         return with("expires", made -> made.expires = time);
+    }
+
+    /** That of the {@link WorkspaceVersion} that was seen; one that changed meanwhile is refused: all writes of a {@link Workspace}. */
+    public Options etag(String etag) {
+        return with("etag", made -> made.etag = etag);
+    }
+
+    /** That of a document, {@code application/octet-stream} when absent: {@code write} and {@code writeStream}. */
+    public Options mediaType(String mediaType) {
+        return with("mediaType", made -> made.mediaType = mediaType);
+    }
+
+    /**
+     * Data of your own beside a document, a map or a record, which becomes a JSON object as {@link Json} writes it: {@code write} and
+     * {@code writeStream}.
+     */
+    public Options metadata(Object metadata) {
+        return with("metadata", made -> made.metadata = metadata);
+    }
+
+    /** BLAKE3 of a document's content, in hexadecimal; another content is refused: {@code writeStream}. */
+    public Options contentBlake3(String hash) {
+        return with("contentBlake3", made -> made.contentBlake3 = hash);
+    }
+
+    /** Only documents whose name begins so: {@code diff} of {@link Documents}. */
+    public Options prefix(String prefix) {
+        return with("prefix", made -> made.prefix = prefix);
+    }
+
+    /** Tells how texts differ, as a unified diff: {@code diff} of {@link Documents}. */
+    public Options unified() {
+        return with("unified", made -> made.unified = true);
     }
 
     /** Refuses what a call does not take. */

@@ -17,7 +17,7 @@ import java.time.Duration;
 import java.util.List;
 
 /** One call to a model at a time, kept or not; tools that it asks for are left to the caller. Knows nothing of loops. */
-abstract class Turns extends Catalog {
+abstract class Turns extends Workspaces {
     private static final String[] RECORD = {"timeout", "after", "thread", "facts", "labels", "requestId"};
 
     Turns(Connection connection) {

@@ -109,7 +109,7 @@ final class Looks {
         if (found instanceof ConfiguredBackend backend) {
             return Plain.fields("id", backend.backendId(), "kind", backend.kind(), "capacity", backend.capacity());
         }
-        return found;
+        return Keeps.kept(found);
     }
 
     private static Map<String, Object> difference(Difference found) {
@@ -121,9 +121,11 @@ final class Looks {
         for (Difference.Change<OfferedTool> change : found.tools()) {
             tools.put(change.name(), Plain.fields("kind", change.kind()));
         }
+        Map<String, Object> documents = new LinkedHashMap<>();
+        found.documents().forEach(change -> documents.put(change.name(), Plain.fields("kind", change.kind())));
         Map<String, Object> made = Plain.fields("common_ancestor_exchange_id", found.commonAncestorExchangeId());
         made.putAll(Plain.fields("left_count", found.leftCount(), "right_count", found.rightCount()));
-        made.putAll(Plain.fields("settings", settings, "tools", tools));
+        made.putAll(Plain.fields("settings", settings, "tools", tools, "documents", documents));
         made.put("messages", found.messages().stream().map(Looks::sides).toList());
         return made;
     }

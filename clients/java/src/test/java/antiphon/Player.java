@@ -111,6 +111,9 @@ final class Player {
         if (said instanceof List<?> list) {
             return list.stream().map(this::value).toList();
         }
+        if (said instanceof Map<?, ?> map && map.keySet().equals(Set.of("repeated", "times"))) {
+            return ((String) map.get("repeated")).repeat((int) map.get("times"));
+        }
         if (said instanceof Map<?, ?> map) {
             Map<String, Object> made = new LinkedHashMap<>();
             Plain.mapping(map).forEach((name, value) -> made.put(name, value(value)));
@@ -157,7 +160,7 @@ final class Player {
             case "coordination" -> client.coordination((String) said.get("id"));
             case "runs" -> client.runs(new Which().labels(Plain.texts(said.get("labels")))).toList();
             case "threads" -> client.threads(Plain.texts(said.get("labels"))).toList();
-            default -> Looks.look(client, verb, said, this::request);
+            default -> Keeps.VERBS.contains(verb) ? Keeps.keep(client, verb, said) : Looks.look(client, verb, said, this::request);
         };
     }
 

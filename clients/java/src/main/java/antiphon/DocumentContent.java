@@ -1,0 +1,23 @@
+package antiphon;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * A document with its content.
+ *
+ * @param document what it is
+ * @param data its content, as it is and not a copy of it
+ * @param version the version that it is of
+ */
+public record DocumentContent(Document document, byte[] data, WorkspaceVersion version) {
+    /** The content read as UTF-8. Throws an {@link IllegalArgumentException} where it is none. */
+    public String text() {
+        try {
+            return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(data)).toString();
+        } catch (CharacterCodingException strange) {
+            throw new IllegalArgumentException("the document " + document.name() + " is no text in UTF-8", strange);
+        }
+    }
+}
