@@ -110,7 +110,7 @@ def test_what_the_page_on_continuing_and_branching_shows_is_so(server: Server) -
     """S0-42: each piece of Python in it, in order, and what the text says of heads and histories."""
     page = (EXAMPLES.parents[2] / "docs" / "continuing-and-branching.md").read_text("utf-8")
     pieces = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(pieces) == 5
+    assert len(pieces) == 6
     names: dict[str, Any] = {}
     for piece in pieces:
         exec(compile(piece.replace("127.0.0.1:7373", server.address), "continuing-and-branching.md", "exec"), names)
@@ -122,7 +122,9 @@ def test_what_the_page_on_continuing_and_branching_shows_is_so(server: Server) -
     assert (ship.name, ship.turn_count, train.name, train.turn_count) == ("by ship", 3, "by train", 3)
     assert ship.head_exchange_id == names["by_ship"].exchange_id
     assert names["weather"].parent_exchange_id == second.exchange_id and names["weather"].thread_id == ""
-    assert client.thread("trip").head_exchange_id == names["answer"].exchange_id
+    assert names["again"].parent_exchange_id == names["answer"].exchange_id and names["plan"] == "By ship.\n"
+    assert client.thread("trip").head_exchange_id == names["again"].exchange_id
+    assert client.workspace("trip").read("plan").text == "By train.\n"
     client.delete_thread("trip")
     client.close()
 

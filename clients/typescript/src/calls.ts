@@ -12,6 +12,7 @@ import { GraphService } from "./gen/antiphon/v1/graph_service_pb.js";
 import { RunService } from "./gen/antiphon/v1/run_service_pb.js";
 import { ThreadService } from "./gen/antiphon/v1/thread_service_pb.js";
 import { ToolService } from "./gen/antiphon/v1/tool_service_pb.js";
+import { WorkspaceService } from "./gen/antiphon/v1/workspace_service_pb.js";
 import { type Repeatable, sleep, Tries } from "./retry.js";
 import { sessionOptions, type TLS } from "./tls.js";
 
@@ -62,6 +63,7 @@ export class Calls {
     readonly graph: Stub<typeof GraphService>;
     readonly tools: Stub<typeof ToolService>;
     readonly catalog: Stub<typeof CatalogService>;
+    readonly workspaces: Stub<typeof WorkspaceService>;
   };
   /** @internal */
   protected readonly attachForMs: number;
@@ -103,6 +105,7 @@ export class Calls {
       graph: createClient(GraphService, this.raw),
       tools: createClient(ToolService, this.raw),
       catalog: createClient(CatalogService, this.raw),
+      workspaces: createClient(WorkspaceService, this.raw),
     };
   }
 

@@ -8,8 +8,10 @@ import { AntiphonError } from "./error.js";
 import type { Exchange, Probe } from "./exchange.js";
 import { Take } from "./loops.js";
 import { type Input, isResults, type Request, requestOf, ThreadPoint, ThreadTurn } from "./request.js";
+import type { Move, Thread } from "./thread.js";
 import type { Tools } from "./tool.js";
 import type { TurnSettings } from "./turns.js";
+import type { Workspace } from "./workspace.js";
 
 /** The functions of a conversation. */
 export interface ConversationSettings {
@@ -78,6 +80,24 @@ export class Conversation {
     };
     const where = headExchangeId ? { after: point } : { thread: point };
     return this.#client.runChain(take, callbacks, { chainLimit, ...settings, ...where });
+  }
+
+  /** The thread's documents, to read and to write. */
+  get workspace(): Workspace {
+    return this.#client.workspace(this.threadId);
+  }
+
+  /** Goes back to an earlier exchange, documents included; the next turn goes on from there. Nothing is lost, see `moves`. */
+  async restore(
+    to: Exchange | string,
+    settings: CallSettings & { readonly expectedHead?: Exchange | string | undefined } = {},
+  ): Promise<Thread> {
+    return this.#client.restore(this.threadId, to, settings);
+  }
+
+  /** Where the head was, the newest move first. */
+  moves(settings: CallSettings = {}): AsyncGenerator<Move, void, undefined> {
+    return this.#client.moves(this.threadId, settings);
   }
 
   /** A new conversation from here, or from after an earlier turn. Its hooks are none and its tools stand without functions: give them to each

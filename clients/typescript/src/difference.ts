@@ -1,5 +1,6 @@
 /** In what two exchanges differ. Knows nothing of how that is asked for. */
 
+import { type DocumentChange, documentChangeOf } from "./document.js";
 import type { DiffResponse } from "./gen/antiphon/v1/graph_service_pb.js";
 import { type ChangeKind, ChangeKindSchema } from "./gen/antiphon/v1/workspace_pb.js";
 import { parse } from "./json.js";
@@ -29,6 +30,8 @@ export interface Difference {
   readonly messages: readonly Change<Message>[];
   readonly settings: readonly Change<unknown>[];
   readonly tools: readonly Change<OfferedTool>[];
+  /** Those of the workspaces as of the two. */
+  readonly documents: readonly DocumentChange[];
   /** The pages that it was read from. */
   readonly raw: readonly DiffResponse[];
 }
@@ -49,6 +52,7 @@ export function differenceOf(pages: readonly DiffResponse[]): Difference {
     messages: pages.flatMap(({ messages }) => messages.map((one) => change(`${one.index}`, one, (side) => new Message(side)))),
     settings: pages.flatMap(({ settings }) => settings.map((one) => change(one.name, one, (side) => parse(side.valueJson)))),
     tools: pages.flatMap(({ tools }) => tools.map((one) => change(one.name, one, offeredTool))),
+    documents: pages.flatMap(({ documents }) => documents.map(documentChangeOf)),
     raw: pages,
   };
 }

@@ -9,6 +9,16 @@ export { Client, type ForkSettings } from "./client.js";
 export { Conversation, type ConversationSettings } from "./conversation.js";
 export { type Action, Continue, type Decision, Fail, type Outcome, Stop, Suspend } from "./coordination.js";
 export type { Change, Difference } from "./difference.js";
+export {
+  Document,
+  type DocumentChange,
+  DocumentContent,
+  type DocumentEdit,
+  type DocumentFacts,
+  type WorkspacePoint,
+  type WorkspaceVersion,
+  type Written,
+} from "./document.js";
 export { AntiphonError, type CodeName } from "./error.js";
 export { type Delta, Exchange, Probe, type Warning } from "./exchange.js";
 export type { Explanation, Prepared, Setting } from "./explain.js";
@@ -34,8 +44,9 @@ export {
   type UnansweredTools,
 } from "./request.js";
 export type { Response } from "./response.js";
-export { Coordination, type Inspection, Run, type RunEvent, Thread, type Turn } from "./thread.js";
+export { Coordination, type Inspection, type Move, Run, type RunEvent, Thread, type Turn } from "./thread.js";
 export type { TLS } from "./tls.js";
 export { type OfferedTool, Pause, type Schema, Tool, ToolCall, type ToolOptions, type ToolResult, type Tools } from "./tool.js";
 export type { TurnSettings } from "./turns.js";
 export type { Usage } from "./usage.js";
+export { Documents, type DocumentStream, type Source, Workspace, type WriteSettings } from "./workspace.js";

@@ -11,8 +11,11 @@ import { CoordinationServiceListRequestSchema } from "./gen/antiphon/v1/coordina
 import { HistoryScope, InspectRequestSchema } from "./gen/antiphon/v1/exchange_service_pb.js";
 import { type RunState, RunStateSchema } from "./gen/antiphon/v1/run_pb.js";
 import { RunServiceListRequestSchema, WatchRequestSchema } from "./gen/antiphon/v1/run_service_pb.js";
+import { ExpectedHeadSchema } from "./gen/antiphon/v1/thread_pb.js";
 import {
+  ListMovesRequestSchema,
   ListTurnsRequestSchema,
+  RestoreRequestSchema,
   ThreadServiceCreateRequestSchema,
   ThreadServiceListRequestSchema,
   ThreadServiceUpdateRequestSchema,
@@ -20,7 +23,7 @@ import {
 import { Message } from "./message.js";
 import { exchangePoint, type Labels, NewThread, type NewThreadOptions } from "./request.js";
 import { fresh, sleep, Tries } from "./retry.js";
-import { Coordination, eventOf, type Inspection, Run, type RunEvent, Thread, type Turn, turnOf } from "./thread.js";
+import { Coordination, eventOf, type Inspection, type Move, moveOf, Run, type RunEvent, Thread, type Turn, turnOf } from "./thread.js";
 import { number } from "./word.js";
 
 /** Reads; nothing here calls a model. What lists takes its settings for each page. */
@@ -91,6 +94,28 @@ export class Library extends Catalog {
   async *turns(threadId: string, settings: CallSettings = {}): AsyncGenerator<Turn, void, undefined> {
     for await (const page of this.pages(this.services.threads.listTurns, create(ListTurnsRequestSchema, { threadId }), settings)) {
       yield* page.turns.map(turnOf);
+    }
+  }
+
+  /** Moves a thread's head to an exchange on its path, or one that its head once was, and its documents to those that were there then. Nothing is lost:
+   * the way back is a restore, too. With `expectedHead`, a thread that others moved is refused. */
+  async restore(
+    threadId: string,
+    to: Exchange | string,
+    settings: CallSettings & { readonly expectedHead?: Exchange | string | undefined; readonly requestId?: string | undefined } = {},
+  ): Promise<Thread> {
+    const { expectedHead = "", requestId } = settings;
+    const request = create(RestoreRequestSchema, { threadId, to: exchangePoint(to), requestId: requestId || fresh() });
+    if (expectedHead) {
+      request.expectedHead = create(ExpectedHeadSchema, { head: { case: "exchange", value: exchangePoint(expectedHead) } });
+    }
+    return new Thread(there((await this.call(this.services.threads.restore, request, settings)).thread));
+  }
+
+  /** Where a thread's head was, the newest move first. */
+  async *moves(threadId: string, settings: CallSettings = {}): AsyncGenerator<Move, void, undefined> {
+    for await (const page of this.pages(this.services.threads.listMoves, create(ListMovesRequestSchema, { threadId }), settings)) {
+      yield* page.moves.map(moveOf);
     }
   }
 

@@ -1,12 +1,13 @@
 /** Threads, runs and coordinations as they are read. Knows nothing of how they are asked for. */
 
+import { dateOf } from "./document.js";
 import { type AntiphonError, fromStatus } from "./error.js";
 import { deltaOf, type Exchange, stopReason } from "./exchange.js";
 import { type Coordination as RawCoordination, CoordinationStateSchema } from "./gen/antiphon/v1/coordination_pb.js";
 import { type Run as RawRun, RunStateSchema } from "./gen/antiphon/v1/run_pb.js";
 import type { WatchResponse } from "./gen/antiphon/v1/run_service_pb.js";
 import type { Thread as RawThread } from "./gen/antiphon/v1/thread_pb.js";
-import type { Turn as RawTurn } from "./gen/antiphon/v1/thread_service_pb.js";
+import type { ThreadMove, Turn as RawTurn } from "./gen/antiphon/v1/thread_service_pb.js";
 import { parse } from "./json.js";
 import type { Message } from "./message.js";
 import type { Labels } from "./request.js";
@@ -91,6 +92,27 @@ export function turnOf(raw: RawTurn): Turn {
     assistant: raw.assistantPreview,
     stopReason: stopReason(raw.stopReason),
   };
+}
+
+/** One move of a thread's head. */
+export interface Move {
+  /** The head before; empty when there was none. */
+  readonly fromExchangeId: string;
+  /** The head after. */
+  readonly toExchangeId: string;
+  /** The run that moved it; empty for a restore. */
+  readonly runId: string;
+  readonly time: Date;
+  /** The version of the documents before, by its name; empty for none. */
+  readonly fromRoot: string;
+  /** The version of the documents after; empty for none. */
+  readonly toRoot: string;
+}
+
+/** Reads one. */
+export function moveOf(raw: ThreadMove): Move {
+  const { fromExchangeId, toExchangeId, runId, fromWorkspaceRoot: fromRoot, toWorkspaceRoot: toRoot } = raw;
+  return { fromExchangeId, toExchangeId, runId, time: dateOf(raw.time), fromRoot, toRoot };
 }
 
 /** One prompt to its final assistant message, as it was when it was read. */

@@ -17,7 +17,6 @@ import {
   type RecordRequest,
   RecordRequestSchema,
 } from "./gen/antiphon/v1/exchange_service_pb.js";
-import { Library } from "./library.js";
 import { rawMessages, type Said } from "./message.js";
 import { type Facts, rawFacts, type Recorded, recordedOf } from "./record.js";
 import {
@@ -34,6 +33,7 @@ import {
 } from "./request.js";
 import { Response, type StreamEvent } from "./response.js";
 import { fresh } from "./retry.js";
+import { Workspaces } from "./workspace.js";
 
 /** How one turn is executed. */
 export interface TurnSettings extends CallSettings {
@@ -42,7 +42,7 @@ export interface TurnSettings extends CallSettings {
 }
 
 /** One call to a model at a time; tools that it asks for are left to the caller. */
-export class Turns extends Library {
+export class Turns extends Workspaces {
   /** Executes a request at a root and keeps the exchange, on a thread without exchanges if one is given. */
   async capture(
     request: Request | string,

@@ -96,7 +96,7 @@ describe("examples", { timeout: 120_000 }, () => {
   test("what the README shows has the right types, and runs", async () => {
     const readme = readFileSync(join(ROOT, "README.md"), "utf8");
     const pieces = [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, piece = ""]) => piece);
-    assert.equal(pieces.length, 7);
+    assert.equal(pieces.length, 8);
     await client.coordinate({ text: "zero" }, 3, () => new Suspend(), { coordinationId: "readme" });
 
     const stdout = await program("readme", pieces, server.address, 'const coordinationId: string = "readme";');
@@ -107,9 +107,10 @@ describe("examples", { timeout: 120_000 }, () => {
   test("S0-42: what the page on continuing and branching shows has the right types, and runs", async () => {
     const page = readFileSync(join(ROOT, "../../docs/continuing-and-branching.md"), "utf8");
     const pieces = [...page.matchAll(/```ts\n(.*?)```/gs)].map(([, piece = ""]) => piece);
-    assert.equal(pieces.length, 5);
-    const shown = "console.log(second.turn, other.setting('model'), byShip.turn, byTrain.threadId !== '', weather.turn, answer.turn);";
-    assert.equal(await program("branching", [...pieces, shown], server.address, ""), "2 a-larger-model 3 true 3 2\n");
+    assert.equal(pieces.length, 6);
+    const shown = "console.log(second.turn, other.setting('model'), byShip.turn, byTrain.threadId !== '', weather.turn, again.turn, plan);";
+    assert.equal(await program("branching", [...pieces, shown], server.address, ""), "2 a-larger-model 3 true 3 3 By ship.\n\n");
+    assert.equal((await client.workspace("trip").read("plan")).text, "By train.\n");
     await client.deleteThread("trip");
   });
 });

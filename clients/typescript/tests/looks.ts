@@ -75,6 +75,7 @@ function difference(found: Difference): Mapping {
     messages: found.messages.map(({ kind, left, right }) => ({ kind, left: left?.text, right: right?.text })),
     settings: Object.fromEntries(found.settings.map(({ name, kind, left, right }) => [name, { kind, left, right }])),
     tools: Object.fromEntries(found.tools.map(({ name, kind }) => [name, { kind }])),
+    documents: Object.fromEntries(found.documents.map(({ name, kind }) => [name, { kind }])),
   };
 }
 

@@ -34,6 +34,7 @@ import {
 import { Server } from "antiphon/testing";
 import { parse } from "yaml";
 
+import { keep } from "./documents.js";
 import { look } from "./looks.js";
 import { compare, isMapping, type Mapping, plain, type Said } from "./told.js";
 
@@ -105,6 +106,7 @@ class Player {
   /** With what was kept in place of its names. */
   #value(said: Said): Said {
     if (Array.isArray(said)) return said.map((value) => this.#value(value));
+    if (isMapping(said) && Object.keys(said).sort().join() === "repeated,times") return said["repeated"].repeat(said["times"]);
     if (isMapping(said)) return Object.fromEntries(Object.entries(said).map(([key, value]) => [key, this.#value(value)]));
     if (typeof said !== "string" || !/^\$[a-z_0-9.]+$/.test(said)) return said;
     const [name = "", ...path] = said.slice(1).split(".");
@@ -182,7 +184,7 @@ class Player {
       case "threads":
         return all(client.threads(said["labels"]));
       default:
-        return look(client, verb, said, (given) => this.#request(given), point);
+        return (await keep(client, verb, said)) ?? look(client, verb, said, (given) => this.#request(given), point);
     }
   }
 
