@@ -52,8 +52,8 @@ public final class Client extends Forks {
 
     /**
      * The same client whose calls end with the code DEADLINE_EXCEEDED when they take longer, reads among them; the {@code timeout} of a
-     * call's own options comes before it. What lists takes it for each page. The loops and {@code watch}, which may wait for people, take
-     * none. It shares the connection: closing one closes both.
+     * call's own options comes before it. What lists takes it for each page, and a document in pieces for all of it. The loops and {@code
+     * watch}, which may wait for people, take none. It shares the connection: closing one closes both.
      */
     public Client withTimeout(Duration timeout) {
         return new Client(connection.withTimeout(timeout));
