@@ -65,8 +65,40 @@ func branching(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Println(second.Turn, other.Model(), byShip.Turn, byTrain.ThreadID != "", weather.Turn, answer.Turn)
-	return err
+
+	if _, err = talk.Workspace().Write(ctx, "plan", []byte("By ship.\n")); err != nil {
+		return err
+	}
+	again, err := talk.Prompt(ctx, antiphon.Text("And by train?"))
+	if err != nil {
+		return err
+	}
+	if _, err = talk.Workspace().Write(ctx, "plan", []byte("By train.\n")); err != nil {
+		return err
+	}
+	if _, err = talk.Restore(ctx, answer); err != nil {
+		return err
+	}
+	plan, err := talk.Workspace().Read(ctx, "plan") // By ship.
+	if err != nil {
+		return err
+	}
+	for move, err := range talk.Moves(ctx) {
+		if err != nil {
+			return err
+		}
+		if _, err = talk.Restore(ctx, antiphon.ExchangeID(move.FromExchangeID)); err != nil {
+			return err
+		}
+		break
+	}
+	back, err := talk.Workspace().Read(ctx, "plan")
+	if err != nil {
+		return err
+	}
+	fmt.Println(second.Turn, other.Model(), byShip.Turn, byTrain.ThreadID != "", weather.Turn, again.Turn)
+	fmt.Print(string(plan.Data), string(back.Data))
+	return nil
 }
 
 // S0-42.
@@ -74,7 +106,10 @@ func Example_continuingAndBranching() {
 	if err := branching(context.Background()); err != nil {
 		fmt.Println(err)
 	}
-	// Output: 2 a-larger-model 3 true 3 2
+	// Output:
+	// 2 a-larger-model 3 true 3 3
+	// By ship.
+	// By train.
 }
 
 func TestWhatThePageOnContinuingAndBranchingShowsStandsHere(t *testing.T) {
@@ -82,5 +117,5 @@ func TestWhatThePageOnContinuingAndBranchingShowsStandsHere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stands(t, string(page), "branching_test.go", 5)
+	stands(t, string(page), "branching_test.go", 6)
 }

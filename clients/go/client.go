@@ -33,6 +33,7 @@ type Client struct {
 	graph         pb.GraphServiceClient
 	tools         pb.ToolServiceClient
 	catalog       pb.CatalogServiceClient
+	workspaces    pb.WorkspaceServiceClient
 	memories      *memories
 }
 
@@ -132,6 +133,7 @@ func clientOf(connection *grpc.ClientConn, carrier carrier, attachFor time.Durat
 		exchanges: pb.NewExchangeServiceClient(carrier), coordinations: pb.NewCoordinationServiceClient(carrier),
 		threads: pb.NewThreadServiceClient(carrier), runs: pb.NewRunServiceClient(carrier), graph: pb.NewGraphServiceClient(carrier),
 		tools: pb.NewToolServiceClient(carrier), catalog: pb.NewCatalogServiceClient(carrier),
+		workspaces: pb.NewWorkspaceServiceClient(carrier),
 	}
 }
 

@@ -5,6 +5,7 @@ package antiphon
 
 import (
 	"context"
+	"iter"
 )
 
 // Conversation is a thread to talk on, turn after turn. Its tools stand at the server; the functions behind them, and the hooks around
@@ -97,6 +98,20 @@ func (c *Conversation) Chain(ctx context.Context, request Request, options ...Op
 		all.after = ThreadPoint{ThreadID: c.ThreadID}
 	}
 	return c.client.chain(ctx, request, all, standing)
+}
+
+// Workspace is the thread's documents, to read and to write.
+func (c *Conversation) Workspace() *Workspace { return c.client.Workspace(c.ThreadID) }
+
+// Restore goes back to an earlier exchange, documents included; the next turn goes on from there. Nothing is lost, see Moves. It takes what
+// [Client.Restore] does.
+func (c *Conversation) Restore(ctx context.Context, to Source, options ...Option) (*Thread, error) {
+	return c.client.Restore(ctx, c.ThreadID, to, options...)
+}
+
+// Moves are those of the head, the newest first.
+func (c *Conversation) Moves(ctx context.Context) iter.Seq2[Move, error] {
+	return c.client.Moves(ctx, c.ThreadID)
 }
 
 // Fork is a new conversation from here, or from another point of its thread where one is given. Its hooks are none and its tools stand

@@ -32,6 +32,8 @@ type Difference struct {
 	// Settings have their values as JSON.
 	Settings []Change[json.RawMessage]
 	Tools    []Change[OfferedTool]
+	// Documents are those of the workspaces as of the two.
+	Documents []DocumentChange
 
 	raw []*pb.DiffResponse
 }
@@ -76,6 +78,9 @@ func (d *Difference) read(page *pb.DiffResponse) {
 	}
 	for _, one := range page.GetTools() {
 		d.Tools = append(d.Tools, change(one.GetName(), one.GetKind(), one.GetLeft(), one.GetRight(), offeredTool))
+	}
+	for _, one := range page.GetDocuments() {
+		d.Documents = append(d.Documents, documentChangeOf(one))
 	}
 }
 

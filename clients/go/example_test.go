@@ -4,6 +4,7 @@ package antiphon_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -182,6 +183,69 @@ func ExampleClient_Reply() {
 	// Output: 3 4 2 Which language was that? 1
 }
 
+func ExampleClient_Workspace() {
+	run(func(ctx context.Context, client *antiphon.Client) error {
+		hello, second, err := greeted(ctx, client)
+		if err != nil {
+			return err
+		}
+		docs := client.Workspace("greetings") // of a conversation: talk.Workspace()
+		written, err := docs.Write(ctx, "plan", []byte("By ship.\n"), antiphon.MediaType("text/plain"))
+		if err != nil {
+			return err
+		}
+		// refused, ETAG_MISMATCH, where others wrote meanwhile
+		if _, err = docs.Write(ctx, "plan", []byte("By train.\n"), antiphon.Etag(written.Version.Etag)); err != nil {
+			return err
+		}
+		plan, err := docs.Read(ctx, "plan")
+		if err != nil {
+			return err
+		}
+		fmt.Print(string(plan.Data))
+		// from what was there after a turn to what is live; client.Documents(exchange) is as of an exchange
+		for change, err := range docs.AfterTurn(1).Diff(ctx, docs, antiphon.DocumentQuery{Unified: true}) {
+			if err != nil {
+				return err
+			}
+			fmt.Println(change.Kind, change.Name)
+		}
+
+		// goes back, documents included; the next turn goes on from there
+		thread, err := client.Restore(ctx, "greetings", hello)
+		if err != nil {
+			return err
+		}
+		// nothing is lost: the newest move comes first, and the way back is a restore, too
+		for move, err := range client.Moves(ctx, "greetings") {
+			if err != nil {
+				return err
+			}
+			fmt.Println(move.FromExchangeID == second.ExchangeID, move.ToExchangeID == thread.HeadExchangeID)
+			break
+		}
+		return nil
+	})
+	// Output:
+	// By train.
+	// added plan
+	// true true
+}
+
+// greeted is a thread of two turns, anew, with both exchanges.
+func greeted(ctx context.Context, client *antiphon.Client) (*antiphon.Exchange, *antiphon.Exchange, error) {
+	var there *antiphon.Error
+	if err := client.DeleteThread(ctx, "greetings", ""); err != nil && (!errors.As(err, &there) || there.Reason != "THREAD_NOT_FOUND") {
+		return nil, nil, err
+	}
+	hello, err := client.Capture(ctx, antiphon.Text("Hello"), antiphon.OnThread(antiphon.NewThread{ThreadID: "greetings"}))
+	if err != nil {
+		return nil, nil, err
+	}
+	second, err := client.Continue(ctx, antiphon.ThreadPoint{ThreadID: "greetings"}, antiphon.Text("And goodbye?"))
+	return hello, second, err
+}
+
 func ExampleClient_Stream() {
 	run(func(ctx context.Context, client *antiphon.Client) error {
 		response, err := client.Stream(antiphon.Text("Tell me a story.")) // or with After(exchange)
@@ -222,7 +286,7 @@ func TestWhatTheReadmeShowsStandsHere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stands(t, string(readme), "example_test.go", 7)
+	stands(t, string(readme), "example_test.go", 8)
 }
 
 // stands tells whether every piece of Go of a page is in a file.

@@ -100,11 +100,11 @@ func looked(found any) any {
 	case *antiphon.ConfiguredBackend:
 		return object{"id": found.BackendID, "kind": found.Kind, "capacity": found.Capacity}
 	}
-	return found
+	return kept(found)
 }
 
 func difference(found *antiphon.Difference) object {
-	said, settings, tools := []any{}, object{}, object{}
+	said, settings, tools, documents := []any{}, object{}, object{}, object{}
 	for _, change := range found.Messages {
 		one := object{"kind": change.Kind}
 		if change.Left != nil {
@@ -127,8 +127,11 @@ func difference(found *antiphon.Difference) object {
 	for _, change := range found.Tools {
 		tools[change.Name] = object{"kind": change.Kind}
 	}
+	for _, change := range found.Documents {
+		documents[change.Name] = object{"kind": change.Kind}
+	}
 	return object{
 		"common_ancestor_exchange_id": found.CommonAncestorExchangeID, "left_count": found.LeftCount, "right_count": found.RightCount,
-		"messages": said, "settings": settings, "tools": tools,
+		"messages": said, "settings": settings, "tools": tools, "documents": documents,
 	}
 }

@@ -48,6 +48,18 @@ type chosen struct {
 	expectedHead    string
 	expires         time.Time
 	threads         []NewThread
+	mediaType       string
+	metadata        any
+	etag            string
+	contentBlake3   string
+}
+
+// named is the caller's name for a change, or one of ours.
+func (s chosen) named() string {
+	if s.requestID == "" {
+		return fresh()
+	}
+	return s.requestID
 }
 
 // Option is an option of a call. Each says which calls take it; another call refuses it before it does anything.
@@ -146,7 +158,8 @@ func WithFacts(facts ...Facts) Option {
 	return Option{"WithFacts", func(s *chosen) { s.facts = facts }}
 }
 
-// RequestID names a change, so that saying it twice makes it once: of Fork, ForkAll, ForkConversation, Record and CreateThread.
+// RequestID names a change, so that saying it twice makes it once: of Fork, ForkAll, ForkConversation, Record, CreateThread, Restore and all
+// that writes documents.
 func RequestID(id string) Option { return Option{"RequestID", func(s *chosen) { s.requestID = id }} }
 
 // Expires is until when what was prepared can be executed, as the server has it when absent: of Prepare.
@@ -155,14 +168,33 @@ func Expires(at time.Time) Option { return Option{"Expires", func(s *chosen) { s
 // PendingID is what the caller saw a coordination wait for, so that another question is not answered by mistake: of Answer.
 func PendingID(id string) Option { return Option{"PendingID", func(s *chosen) { s.pendingID = id }} }
 
-// ExpectedHead refuses a thread that others moved: of a conversation's Prompt.
+// ExpectedHead refuses a thread that others moved: of a conversation's Prompt, and of Restore.
 func ExpectedHead(exchangeID string) Option {
 	return Option{"ExpectedHead", func(s *chosen) { s.expectedHead = exchangeID }}
 }
 
+// MediaType is that of a document, application/octet-stream when absent: of Write and WriteStream.
+func MediaType(mediaType string) Option {
+	return Option{"MediaType", func(s *chosen) { s.mediaType = mediaType }}
+}
+
+// Metadata is data of your own that goes with a document and becomes a JSON object: of Write and WriteStream.
+func Metadata(metadata any) Option {
+	return Option{"Metadata", func(s *chosen) { s.metadata = metadata }}
+}
+
+// Etag is that of the version that was seen, so that a workspace that changed meanwhile is refused: of all that writes documents.
+func Etag(etag string) Option { return Option{"Etag", func(s *chosen) { s.etag = etag }} }
+
+// ContentBlake3 is BLAKE3 of the content, in hexadecimal, so that another content is refused: of WriteStream.
+func ContentBlake3(hash string) Option {
+	return Option{"ContentBlake3", func(s *chosen) { s.contentBlake3 = hash }}
+}
+
 var (
-	turnOptions = []string{"WithDeltas"}
-	loopOptions = []string{"WithBeforeCall", "WithAfterCall", "WithDeltas", "WithGenerate", "OnToolDrift"}
+	turnOptions  = []string{"WithDeltas"}
+	writeOptions = []string{"MediaType", "Metadata", "Etag", "RequestID"}
+	loopOptions  = []string{"WithBeforeCall", "WithAfterCall", "WithDeltas", "WithGenerate", "OnToolDrift"}
 )
 
 // read gathers options, of those that a call takes.

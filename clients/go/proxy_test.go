@@ -15,6 +15,8 @@ type proxy struct {
 	lock     sync.Mutex
 	target   string
 	open     []*net.TCPConn
+	// limit is after how many bytes of clients it cuts; 0 for not at all.
+	limit int
 }
 
 func newProxy(t *testing.T, target string) *proxy {
@@ -46,9 +48,40 @@ func (p *proxy) accept() {
 		p.lock.Lock()
 		p.open = append(p.open, near.(*net.TCPConn), far.(*net.TCPConn))
 		p.lock.Unlock()
-		go pass(near, far)
+		go pass(near, counting{far, p})
 		go pass(far, near)
 	}
+}
+
+// counting is the way from a client, on which bytes are counted.
+type counting struct {
+	net.Conn
+	proxy *proxy
+}
+
+func (c counting) Write(data []byte) (int, error) {
+	c.proxy.lock.Lock()
+	before := c.proxy.limit
+	c.proxy.limit = max(0, before-len(data))
+	c.proxy.lock.Unlock()
+	if before > 0 && before <= len(data) {
+		c.proxy.cut()
+	}
+	return c.Conn.Write(data)
+}
+
+// cutAfter cuts, once, when clients have sent so many more bytes.
+func (p *proxy) cutAfter(bytes int) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.limit = bytes
+}
+
+// left is how many of these bytes were not sent yet.
+func (p *proxy) left() int {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	return p.limit
 }
 
 func pass(from, to net.Conn) {

@@ -185,6 +185,9 @@ var named = regexp.MustCompile(`^\$[a-z_0-9.]+$`)
 func (p *player) value(said any) any {
 	switch said := said.(type) {
 	case object:
+		if times, ok := said["times"].(int); ok && len(said) == 2 && said["repeated"] != nil {
+			return strings.Repeat(word(said, "repeated"), times)
+		}
 		made := object{}
 		for key, value := range said {
 			made[key] = p.value(value)
@@ -307,6 +310,9 @@ func (p *player) call(ctx context.Context, verb string, raw object) (any, error)
 		return all(c.Runs(ctx, antiphon.RunQuery{Labels: labels(said)}))
 	case "threads":
 		return all(c.Threads(ctx, labels(said)))
+	}
+	if found, ok, err := p.keep(ctx, verb, said); ok {
+		return found, err
 	}
 	return p.look(ctx, verb, said)
 }

@@ -102,6 +102,8 @@ async def test_a_source_that_fails_writes_nothing(client: AsyncClient) -> None:
     with pytest.raises(OSError) as caught:
         await workspace.write_stream("a", failing())
     assert caught.value is raised
+    with pytest.raises(TypeError):
+        await workspace.write_stream("a", LARGE)  # pyright: ignore[reportArgumentType]
     assert [document async for document in workspace.list()] == []
 
 

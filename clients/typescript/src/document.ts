@@ -192,6 +192,8 @@ export async function* even(source: AsyncIterable<Uint8Array> | Iterable<Uint8Ar
   let full = new Uint8Array(PIECE_BYTES);
   let length = 0;
   for await (const piece of source) {
+    // Bytes by themselves are iterable, too, and would give their numbers.
+    if (!(piece instanceof Uint8Array)) throw new TypeError("a source gives Uint8Arrays: put bytes of your own in a list");
     for (let at = 0; at < piece.length; ) {
       const taken = piece.subarray(at, at + PIECE_BYTES - length);
       full.set(taken, length);

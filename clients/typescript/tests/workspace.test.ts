@@ -130,6 +130,7 @@ describe("workspace", { timeout: 120_000 }, () => {
       throw thrown;
     };
     await assert.rejects(docs.writeStream("a", failing(raises)), (error) => error === thrown);
+    await assert.rejects(docs.writeStream("a", LARGE as unknown as Source), TypeError);
     const { signal } = controller;
     const given = docs.writeStream("a", failing(() => controller.abort("enough")), { signal });
     await assert.rejects(given, (error) => error instanceof AntiphonError && error.code === "CANCELLED" && error.cause === "enough");
