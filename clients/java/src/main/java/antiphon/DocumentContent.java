@@ -3,6 +3,8 @@ package antiphon;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Objects;
 
 /**
  * A document with its content.
@@ -19,5 +21,25 @@ public record DocumentContent(Document document, byte[] data, WorkspaceVersion v
         } catch (CharacterCodingException strange) {
             throw new IllegalArgumentException("the document " + document.name() + " is no text in UTF-8", strange);
         }
+    }
+
+    /** Whether all of it is the same, every byte among it. */
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof DocumentContent content
+                && document.equals(content.document)
+                && version.equals(content.version)
+                && Arrays.equals(data, content.data);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(document, version, Arrays.hashCode(data));
+    }
+
+    /** All but its content, of which it says the length. */
+    @Override
+    public String toString() {
+        return "DocumentContent[name=" + document.name() + ", bytes=" + data.length + ", version=" + version + "]";
     }
 }

@@ -1,6 +1,7 @@
 package antiphon;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -153,6 +154,13 @@ class ConnectionTest {
             Client patient = client.withTimeout(Duration.ofHours(1));
             Fixture.refused(Code.DEADLINE_EXCEEDED, "", () -> patient.prompt("x", briefer));
         }
+    }
+
+    @Test
+    void optionsThatAreWrittenToALogKeepTheirKeys() {
+        String said = new ClientOptions().token("key-1").providerCredential("sk-1").toString();
+        assertFalse(said.contains("key-1") || said.contains("sk-1"), said);
+        assertTrue(said.contains("token=(hidden)") && new ClientOptions().toString().contains("token=(none)"), said);
     }
 
     @Test

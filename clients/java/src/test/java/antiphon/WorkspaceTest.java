@@ -105,6 +105,9 @@ class WorkspaceTest {
         DocumentContent found = talk.workspace().read("kept");
         assertArrayEquals(new byte[] {0, -1}, found.data());
         assertEquals(talk.workspace().version(), found.version());
+        assertEquals(talk.workspace().read("kept"), found);
+        assertEquals(talk.workspace().read("kept").hashCode(), found.hashCode());
+        assertTrue(found.toString().contains("bytes=2"), found::toString);
         assertThrows(IllegalArgumentException.class, found::text);
         List<String> changes = client.documents(first)
                 .diff(talk.workspace())
