@@ -54,7 +54,10 @@ public final class Options implements Cloneable {
     /** None yet. */
     public Options() {}
 
-    /** For the call with all of its tries: every call with options but the loops, of which {@code coordinate} has a {@link #deadline}. */
+    /**
+     * For the call with all of its tries: every call with options but {@code diff} and the loops, of which {@code coordinate} has a {@link
+     * #deadline}.
+     */
     public Options timeout(Duration timeout) {
         return with("timeout", made -> made.timeout = timeout);
     }
