@@ -127,34 +127,63 @@ class ExamplesTest {
 
     @Test
     void whatTheReadmeShowsCompilesAndRuns() throws Exception {
-        List<String> pieces = Pattern.compile("```java\n(.*?)```", Pattern.DOTALL)
-                .matcher(Files.readString(Path.of("README.md")))
+        List<String> pieces = pieces(Path.of("README.md"));
+        assertEquals(9, pieces.size());
+        client.coordinate(Request.of("zero"), 3, decision -> new Suspend(), new Options().coordinationId("readme"));
+        String given =
+                """
+                String coordinationId = "readme";
+                NextAction<RuntimeException> nextAction = decision -> new Stop();
+                """;
+        List<String> said = program(given + String.join("\n", pieces));
+        assertTrue(said.contains("STOPPED"), said::toString);
+        assertTrue(said.contains("HELLO"), said::toString);
+        assertTrue(said.contains("[plan]"), said::toString);
+        assertTrue(said.contains("added plan --- plan"), said::toString);
+        assertTrue(said.contains("graph TD") && said.contains("In French?"), said::toString);
+    }
+
+    /** S0-42: what the page on continuing and branching shows, and what its text says of heads and documents. */
+    @Test
+    void whatThePageOnContinuingAndBranchingShowsCompilesAndRuns() throws Exception {
+        List<String> pieces = pieces(Path.of("../../docs/continuing-and-branching.md"));
+        assertEquals(1, pieces.size());
+        String shown =
+                """
+                System.out.println(second.turn() + " " + other.setting("model").orElseThrow() + " " + byShip.turn() + " " + weather.turn());
+                System.out.println(client.thread(byTrain.threadId()).name() + " " + client.thread(byTrain.threadId()).turnCount());
+                System.out.println(answer.turn() + " " + plan.trim());
+                System.out.println(client.thread("trip").headExchangeId().equals(again.exchangeId()));
+                """;
+        assertEquals(List.of("2 a-larger-model 3 3", "by train 3", "2 By ship.", "true"), program(pieces.get(0) + shown));
+        client.deleteThread("trip");
+    }
+
+    private static List<String> pieces(Path page) throws IOException {
+        return Pattern.compile("```java\n(.*?)```", Pattern.DOTALL)
+                .matcher(Files.readString(page))
                 .results()
                 .map(piece -> piece.group(1))
                 .toList();
-        assertEquals(7, pieces.size());
-        client.coordinate(Request.of("zero"), 3, decision -> new Suspend(), new Options().coordinationId("readme"));
-        // One program of all pieces in order: each sees the names of those before it.
-        String body = String.join("\n", pieces).replace("127.0.0.1:7373", server.address());
+    }
+
+    /** Runs pieces as one program, in which each sees the names of those before it, and gives its lines. */
+    private List<String> program(String pieces) throws IOException, InterruptedException {
+        String body = Pattern.compile("^import .*$", Pattern.MULTILINE).matcher(pieces).replaceAll("");
         String program =
                 """
                 import antiphon.*;
                 import antiphon.testing.Server;
                 import java.util.List;
 
-                final class Readme {
+                final class Shown {
                     public static void main(String[] arguments) {
-                        String coordinationId = "readme";
-                        NextAction<RuntimeException> nextAction = decision -> new Stop();
                         %s
                         client.close();
                     }
                 }
                 """
-                        .formatted(body);
-        Path file = Files.writeString(folder.resolve("Readme.java"), program);
-        List<String> said = run(file.toString()).lines().toList();
-        assertTrue(said.contains("STOPPED"), said::toString);
-        assertTrue(said.contains("HELLO"), said::toString);
+                        .formatted(body.replace("127.0.0.1:7373", server.address()));
+        return run(Files.writeString(folder.resolve("Shown.java"), program).toString()).lines().toList();
     }
 }

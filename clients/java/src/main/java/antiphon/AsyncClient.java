@@ -1,8 +1,6 @@
 package antiphon;
 
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -12,11 +10,9 @@ import java.util.concurrent.CompletableFuture;
  * <p>What is read piece after piece has no twin here: {@code onDelta} hears an answer as it comes, in place of {@link Client#stream(Input,
  * Options)}.
  */
-public final class AsyncClient {
-    private final Client client;
-
+public final class AsyncClient extends AsyncLibrary {
     AsyncClient(Client client) {
-        this.client = client;
+        super(client);
     }
 
     /** As {@link Client#prompt(Request, Options)}. */
@@ -37,6 +33,26 @@ public final class AsyncClient {
     /** As {@link Client#continueFrom(Point, Input, Options)}. */
     public CompletableFuture<Exchange> continueFrom(Point point, Input input, Options options) {
         return begin(() -> client.continueFrom(point, input, options));
+    }
+
+    /** As {@link Client#explain(Input, Options)}. */
+    public CompletableFuture<Explanation> explain(Input input, Options options) {
+        return begin(() -> client.explain(input, options));
+    }
+
+    /** As {@link Client#explainExchange(OnRecord)}. */
+    public CompletableFuture<Explanation> explainExchange(OnRecord exchange) {
+        return begin(() -> client.explainExchange(exchange));
+    }
+
+    /** As {@link Client#prepare(Request, Options)}. */
+    public CompletableFuture<Prepared> prepare(Request request, Options options) {
+        return begin(() -> client.prepare(request, options));
+    }
+
+    /** As {@link Client#execute(Prepared, Options)}. */
+    public CompletableFuture<Exchange> execute(Prepared prepared, Options options) {
+        return begin(() -> client.execute(prepared, options));
     }
 
     /** As {@link Client#forkOnce(Source, Request, Options)}. */
@@ -115,132 +131,6 @@ public final class AsyncClient {
         });
     }
 
-    /** As {@link Client#thread(String)}. */
-    public CompletableFuture<NamedThread> thread(String threadId) {
-        return begin(() -> client.thread(threadId));
-    }
-
-    /** As {@link Client#threads()}. */
-    public CompletableFuture<List<NamedThread>> threads() {
-        return begin(() -> client.threads().toList());
-    }
-
-    /** As {@link Client#threads(Map)}. */
-    public CompletableFuture<List<NamedThread>> threads(Map<String, String> labels) {
-        return begin(() -> client.threads(labels).toList());
-    }
-
-    /** As {@link Client#createThread(NewThread)}. */
-    public CompletableFuture<NamedThread> createThread(NewThread thread) {
-        return begin(() -> client.createThread(thread));
-    }
-
-    /** As {@link Client#createThread(NewThread, Options)}. */
-    public CompletableFuture<NamedThread> createThread(NewThread thread, Options options) {
-        return begin(() -> client.createThread(thread, options));
-    }
-
-    /** As {@link Client#createThread(NewThread, OnRecord)}. */
-    public CompletableFuture<NamedThread> createThread(NewThread thread, OnRecord head) {
-        return begin(() -> client.createThread(thread, head));
-    }
-
-    /** As {@link Client#createThread(NewThread, OnRecord, Options)}. */
-    public CompletableFuture<NamedThread> createThread(NewThread thread, OnRecord head, Options options) {
-        return begin(() -> client.createThread(thread, head, options));
-    }
-
-    /** As {@link Client#updateThread(String, ThreadChange)}. */
-    public CompletableFuture<NamedThread> updateThread(String threadId, ThreadChange change) {
-        return begin(() -> client.updateThread(threadId, change));
-    }
-
-    /** As {@link Client#updateThread(NamedThread, ThreadChange)}. */
-    public CompletableFuture<NamedThread> updateThread(NamedThread thread, ThreadChange change) {
-        return begin(() -> client.updateThread(thread, change));
-    }
-
-    /** As {@link Client#deleteThread(String)}. */
-    public CompletableFuture<Void> deleteThread(String threadId) {
-        return begin(() -> {
-            client.deleteThread(threadId);
-            return null;
-        });
-    }
-
-    /** As {@link Client#deleteThread(NamedThread)}. */
-    public CompletableFuture<Void> deleteThread(NamedThread thread) {
-        return begin(() -> {
-            client.deleteThread(thread);
-            return null;
-        });
-    }
-
-    /** As {@link Client#turns(String)}. */
-    public CompletableFuture<List<Turn>> turns(String threadId) {
-        return begin(() -> client.turns(threadId).toList());
-    }
-
-    /** As {@link Client#inspect(OnRecord)}. */
-    public CompletableFuture<Inspection> inspect(OnRecord exchange) {
-        return begin(() -> client.inspect(exchange));
-    }
-
-    /** As {@link Client#exchange(String)}. */
-    public CompletableFuture<Exchange> exchange(String exchangeId) {
-        return begin(() -> client.exchange(exchangeId));
-    }
-
-    /** As {@link Client#diff(OnRecord, OnRecord)}. */
-    public CompletableFuture<Difference> diff(OnRecord left, OnRecord right) {
-        return begin(() -> client.diff(left, right));
-    }
-
-    /** As {@link Client#usage(OnRecord)}. */
-    public CompletableFuture<UsageSum> usage(OnRecord exchange) {
-        return begin(() -> client.usage(exchange));
-    }
-
-    /** As {@link Client#usage(Map)}. */
-    public CompletableFuture<UsageSum> usage(Map<String, String> labels) {
-        return begin(() -> client.usage(labels));
-    }
-
-    /** As {@link Client#run(String)}. */
-    public CompletableFuture<Run> run(String runId) {
-        return begin(() -> client.run(runId));
-    }
-
-    /** As {@link Client#runs()}. */
-    public CompletableFuture<List<Run>> runs() {
-        return begin(() -> client.runs().toList());
-    }
-
-    /** As {@link Client#runs(Which)}. */
-    public CompletableFuture<List<Run>> runs(Which which) {
-        return begin(() -> client.runs(which).toList());
-    }
-
-    /** As {@link Client#cancelRun(String)}. */
-    public CompletableFuture<Run> cancelRun(String runId) {
-        return begin(() -> client.cancelRun(runId));
-    }
-
-    /** As {@link Client#coordination(String)}. */
-    public CompletableFuture<Coordination> coordination(String coordinationId) {
-        return begin(() -> client.coordination(coordinationId));
-    }
-
-    /** As {@link Client#coordinations()}. */
-    public CompletableFuture<List<Coordination>> coordinations() {
-        return begin(() -> client.coordinations().toList());
-    }
-
-    /** As {@link Client#coordinations(Which)}. */
-    public CompletableFuture<List<Coordination>> coordinations(Which which) {
-        return begin(() -> client.coordinations(which).toList());
-    }
-
     /** As {@link Client#prompt(String)}. */
     public CompletableFuture<Exchange> prompt(String text) {
         return begin(() -> client.prompt(text));
@@ -299,6 +189,41 @@ public final class AsyncClient {
     /** As {@link Client#continueFrom(Point, String, Options)}. */
     public CompletableFuture<Exchange> continueFrom(Point point, String text, Options options) {
         return begin(() -> client.continueFrom(point, text, options));
+    }
+
+    /** As {@link Client#explain(String)}. */
+    public CompletableFuture<Explanation> explain(String text) {
+        return begin(() -> client.explain(text));
+    }
+
+    /** As {@link Client#explain(Input)}. */
+    public CompletableFuture<Explanation> explain(Input input) {
+        return begin(() -> client.explain(input));
+    }
+
+    /** As {@link Client#explain(String, Options)}. */
+    public CompletableFuture<Explanation> explain(String text, Options options) {
+        return begin(() -> client.explain(text, options));
+    }
+
+    /** As {@link Client#prepare(String)}. */
+    public CompletableFuture<Prepared> prepare(String text) {
+        return begin(() -> client.prepare(text));
+    }
+
+    /** As {@link Client#prepare(Request)}. */
+    public CompletableFuture<Prepared> prepare(Request request) {
+        return begin(() -> client.prepare(request));
+    }
+
+    /** As {@link Client#prepare(String, Options)}. */
+    public CompletableFuture<Prepared> prepare(String text, Options options) {
+        return begin(() -> client.prepare(text, options));
+    }
+
+    /** As {@link Client#execute(Prepared)}. */
+    public CompletableFuture<Exchange> execute(Prepared prepared) {
+        return begin(() -> client.execute(prepared));
     }
 
     /** As {@link Client#forkOnce(Source, String)}. */
@@ -394,9 +319,5 @@ public final class AsyncClient {
     /** As {@link Client#record(Probe)}. */
     public CompletableFuture<Recorded> record(Probe probe) {
         return begin(() -> client.record(probe));
-    }
-
-    private <T> CompletableFuture<T> begin(Callable<T> call) {
-        return Background.begin(client.workers(), call);
     }
 }

@@ -1,5 +1,6 @@
 package antiphon;
 
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 
@@ -56,6 +57,26 @@ public final class AsyncConversation {
     /** As {@link Conversation#chain(Request, Options)}. */
     public CompletableFuture<Exchange> chain(Request request, Options options) {
         return begin(() -> conversation.chain(request, options));
+    }
+
+    /** The thread's documents, to read and to write. */
+    public AsyncWorkspace workspace() {
+        return conversation.workspace().async();
+    }
+
+    /** As {@link Conversation#restore(OnRecord)}. */
+    public CompletableFuture<NamedThread> restore(OnRecord to) {
+        return begin(() -> conversation.restore(to));
+    }
+
+    /** As {@link Conversation#restore(OnRecord, Options)}. */
+    public CompletableFuture<NamedThread> restore(OnRecord to, Options options) {
+        return begin(() -> conversation.restore(to, options));
+    }
+
+    /** As {@link Conversation#moves()}. */
+    public CompletableFuture<List<Move>> moves() {
+        return begin(() -> conversation.moves().toList());
     }
 
     /** As {@link Conversation#fork(String)}. */

@@ -1,5 +1,6 @@
 package antiphon;
 
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -12,8 +13,8 @@ import java.util.List;
 public final class Client extends Forks {
     private static final String USUAL_ADDRESS = "127.0.0.1:7373";
 
-    private Client(String address, ClientOptions options) {
-        super(address, options);
+    private Client(Connection connection) {
+        super(connection);
     }
 
     /** A client of the server at host and port, or the same after {@code http://} or {@code https://}. It connects when it is used. */
@@ -23,7 +24,7 @@ public final class Client extends Forks {
 
     /** A client of a server, with a key for instance. */
     public static Client connect(String address, ClientOptions options) {
-        return new Client(address, options);
+        return new Client(Connection.to(address, options));
     }
 
     /**
@@ -39,6 +40,23 @@ public final class Client extends Forks {
         String server = System.getenv().getOrDefault("ANTIPHON_SERVER", USUAL_ADDRESS);
         String token = System.getenv("ANTIPHON_TOKEN");
         return connect(server, token == null || options.token().isPresent() ? options : options.token(token));
+    }
+
+    /**
+     * The same client for calls whose provider gets this key in place of the server's own, those of one user for instance. It shares the
+     * connection: closing one closes both.
+     */
+    public Client withProviderCredential(String credential) {
+        return new Client(connection.withProviderCredential(credential));
+    }
+
+    /**
+     * The same client whose calls end with the code DEADLINE_EXCEEDED when they take longer, reads among them; the {@code timeout} of a
+     * call's own options comes before it. What lists takes it for each page, and a document in pieces for all of it. The loops and {@code
+     * watch}, which may wait for people, take none. It shares the connection: closing one closes both.
+     */
+    public Client withTimeout(Duration timeout) {
+        return new Client(connection.withTimeout(timeout));
     }
 
     /** The same calls with futures, over the same connection. */
@@ -119,6 +137,41 @@ public final class Client extends Forks {
     /** As {@link #stream(Input, Options)}, with a text. */
     public Response<Exchange> stream(String text, Options options) {
         return stream(Request.of(text), options);
+    }
+
+    /** As {@link #explain(Input, Options)}, with a text. */
+    public Explanation explain(String text) {
+        return explain(Request.of(text), new Options());
+    }
+
+    /** As {@link #explain(Input, Options)}, without options. */
+    public Explanation explain(Input input) {
+        return explain(input, new Options());
+    }
+
+    /** As {@link #explain(Input, Options)}, with a text. */
+    public Explanation explain(String text, Options options) {
+        return explain(Request.of(text), options);
+    }
+
+    /** As {@link #prepare(Request, Options)}, with a text. */
+    public Prepared prepare(String text) {
+        return prepare(Request.of(text), new Options());
+    }
+
+    /** As {@link #prepare(Request, Options)}, without options. */
+    public Prepared prepare(Request request) {
+        return prepare(request, new Options());
+    }
+
+    /** As {@link #prepare(Request, Options)}, with a text. */
+    public Prepared prepare(String text, Options options) {
+        return prepare(Request.of(text), options);
+    }
+
+    /** As {@link #execute(Prepared, Options)}, without options. */
+    public Exchange execute(Prepared prepared) {
+        return execute(prepared, new Options());
     }
 
     /** As {@link #forkOnce(Source, Request, Options)}, with a text. */

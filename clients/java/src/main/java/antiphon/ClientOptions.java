@@ -52,4 +52,15 @@ public record ClientOptions(
     public ClientOptions withoutKeepalive() {
         return new ClientOptions(token, tls, providerCredential, attachFor, Optional.empty());
     }
+
+    /** All of it but the keys, of which it only says that there are some: what is written to a log stays there. */
+    @Override
+    public String toString() {
+        return "ClientOptions[token=" + hidden(token) + ", tls=" + tls + ", providerCredential=" + hidden(providerCredential)
+                + ", attachFor=" + attachFor + ", keepalive=" + keepalive + "]";
+    }
+
+    private static String hidden(Optional<String> key) {
+        return key.isPresent() ? "(hidden)" : "(none)";
+    }
 }

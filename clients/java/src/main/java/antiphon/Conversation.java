@@ -1,5 +1,7 @@
 package antiphon;
 
+import java.util.stream.Stream;
+
 /**
  * A conversation: a thread to talk on, turn after turn. Its tools stand at the server; the functions behind them, and the hooks around
  * them, are here. It keeps nothing else that the server lacks.
@@ -98,6 +100,26 @@ public final class Conversation {
             made.after = empty ? null : point;
         });
         return client.chained(request, all, options.tools == null && standing);
+    }
+
+    /** The thread's documents, to read and to write. */
+    public Workspace workspace() {
+        return client.workspace(threadId);
+    }
+
+    /** Goes back to an earlier exchange, documents included; the next turn goes on from there. Nothing is lost, see {@link #moves}. */
+    public NamedThread restore(OnRecord to) {
+        return client.restore(threadId, to);
+    }
+
+    /** Goes back to an earlier exchange. It takes what {@link Client#restore(String, OnRecord, Options)} does. */
+    public NamedThread restore(OnRecord to, Options options) {
+        return client.restore(threadId, to, options);
+    }
+
+    /** Where the head was, the newest move first. */
+    public Stream<Move> moves() {
+        return client.moves(threadId);
     }
 
     /**

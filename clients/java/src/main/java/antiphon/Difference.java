@@ -7,14 +7,15 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What differs between two exchanges with their histories.
+ * In what two exchanges and their histories differ.
  *
- * @param commonAncestorExchangeId the last exchange that both have; empty where they share none
- * @param leftCount how many exchanges only the left one has
- * @param rightCount how many only the right one has
- * @param messages what differs in what was said
- * @param settings what differs in the settings of the two
- * @param tools what differs in the tools that the two offered
+ * @param commonAncestorExchangeId the last exchange on both paths; empty where there is none
+ * @param leftCount how many exchanges only the left path has
+ * @param rightCount how many only the right path has
+ * @param messages what was said after the common ancestor, where it differs
+ * @param settings those of the two, as {@link Json} reads them, where they differ
+ * @param tools those that the two offered, where they differ
+ * @param documents those as of the two, where they differ
  * @param raw the messages behind it, one for each page
  */
 public record Difference(
@@ -24,15 +25,16 @@ public record Difference(
         List<Change<Message>> messages,
         List<Change<Object>> settings,
         List<Change<OfferedTool>> tools,
+        List<DocumentChange> documents,
         List<DiffResponse> raw) {
     /**
      * One thing that differs.
      *
      * @param <T> what it is
-     * @param name of a setting or a tool its name; of a message its place
-     * @param kind such as {@code added}, {@code removed} or {@code changed}
-     * @param left what the left one has
-     * @param right what the right one has
+     * @param name of a setting or a tool its name; of a message its place after the common ancestor, counted from 0
+     * @param kind {@code added}, {@code removed} or {@code changed}, from left to right
+     * @param left what the left one has; empty where it has none
+     * @param right what the right one has; empty where it has none
      */
     public record Change<T>(String name, String kind, Optional<T> left, Optional<T> right) {}
 
@@ -58,6 +60,10 @@ public record Difference(
                                 kind(raw.getKindValue()),
                                 when(raw.hasLeft()).map(there -> OfferedTool.of(raw.getLeft())),
                                 when(raw.hasRight()).map(there -> OfferedTool.of(raw.getRight()))))
+                        .toList(),
+                pages.stream()
+                        .flatMap(page -> page.getDocumentsList().stream())
+                        .map(DocumentChange::of)
                         .toList(),
                 List.copyOf(pages));
     }

@@ -122,14 +122,17 @@ public final class Exchange implements OnRecord {
         return raw.getText();
     }
 
-    /** The answer as {@link Json} reads it. Throws an {@link IllegalArgumentException} when it is no JSON. */
+    /**
+     * The answer as {@link Json} reads it: the value that was found valid where it had to have a form, else its text. Throws an {@link
+     * IllegalArgumentException} when it is no JSON.
+     */
     public Object json() {
-        return Json.parse(raw.getText());
+        return Json.parse(Validated.json(raw.getValidation(), raw.getText()));
     }
 
     /** The answer read as a record. Throws an {@link IllegalArgumentException} when it does not fit. */
     public <T extends Record> T as(Class<T> form) {
-        return Binding.record(form, Json.parseObject(raw.getText()));
+        return Binding.record(form, Json.parseObject(Validated.json(raw.getValidation(), raw.getText())));
     }
 
     /** Why the model stopped, such as {@code stop}, {@code max_tokens} or {@code tool_calls}. */
@@ -140,6 +143,11 @@ public final class Exchange implements OnRecord {
     /** Whether the answer has its form: {@code valid}, {@code invalid} or {@code not_applicable}. */
     public String validation() {
         return Words.word(ValidationStatus.getDescriptor(), raw.getValidation().getStatusValue());
+    }
+
+    /** What is wrong with the form of the answer, each with where. */
+    public List<String> violations() {
+        return Validated.violations(raw.getValidation());
     }
 
     /** The calls of the answer that nothing answers yet. */

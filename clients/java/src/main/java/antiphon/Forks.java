@@ -11,8 +11,8 @@ import java.util.Optional;
 
 /** New threads from points of history, and conversations on threads. Knows nothing of what goes on there. */
 abstract class Forks extends Prompts {
-    Forks(String address, ClientOptions options) {
-        super(address, options);
+    Forks(Connection connection) {
+        super(connection);
     }
 
     /**

@@ -60,14 +60,7 @@ public record Generation(String coordinationId, GenerationNeeded raw) {
 
     /** {@code auto}, {@code none}, {@code required} or a tool's name; empty leaves it to the model. */
     public Optional<String> toolChoice() {
-        return Optional.ofNullable(
-                switch (raw.getToolChoice().getChoiceCase()) {
-                    case AUTO -> "auto";
-                    case NONE -> "none";
-                    case REQUIRED -> "required";
-                    case NAMED -> raw.getToolChoice().getNamed().getName();
-                    case CHOICE_NOT_SET -> null;
-                });
+        return Tool.choice(raw.getToolChoice());
     }
 
     /** The JSON Schema that the answer must follow, where there is one; it is checked by the server in any case. */

@@ -5,11 +5,8 @@ import antiphon.gen.CoordinationServiceGrpc;
 import antiphon.gen.CoordinationServiceListRequest;
 import antiphon.gen.CoordinationServiceListResponse;
 import antiphon.gen.CoordinationState;
-import antiphon.gen.DiffRequest;
-import antiphon.gen.DiffResponse;
 import antiphon.gen.ExchangePoint;
 import antiphon.gen.ExchangeServiceGrpc;
-import antiphon.gen.GraphServiceGrpc;
 import antiphon.gen.HistoryScope;
 import antiphon.gen.InspectRequest;
 import antiphon.gen.InspectResponse;
@@ -20,16 +17,14 @@ import antiphon.gen.RunServiceGrpc;
 import antiphon.gen.RunServiceListRequest;
 import antiphon.gen.RunServiceListResponse;
 import antiphon.gen.RunState;
-import antiphon.gen.SumUsageRequest;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Stream;
 
 /** What is on record of turns: exchanges, runs and coordinations, read. Nothing here calls a model. Knows nothing of how turns are made. */
 abstract class Library extends Threads {
-    Library(String address, ClientOptions options) {
-        super(address, options);
+    Library(Connection connection) {
+        super(connection);
     }
 
     /** One exchange with everything known of it, and the whole history up to its answer. */
@@ -63,37 +58,6 @@ abstract class Library extends Threads {
                         List::of)
                 .stream()
                 .toList();
-    }
-
-    /** What differs between two exchanges with their histories; messages that are the same are left out. */
-    public Difference diff(OnRecord left, OnRecord right) {
-        DiffRequest asked = DiffRequest.newBuilder()
-                .setLeft(point(left))
-                .setRight(point(right))
-                .setOmitSameMessages(true)
-                .build();
-        List<DiffResponse> pages = pages(
-                        GraphServiceGrpc.getDiffMethod(),
-                        token -> asked.toBuilder().setPageToken(token).build(),
-                        DiffResponse::getNextPageToken,
-                        List::of)
-                .stream()
-                .toList();
-        return Difference.of(pages);
-    }
-
-    /** What all that led to an exchange consumed, shared work counted once. */
-    public UsageSum usage(OnRecord exchange) {
-        SumUsageRequest.Builder asked = SumUsageRequest.newBuilder();
-        asked.addScopesBuilder().getGraphBuilder().getPathBuilder().setExchangeId(point(exchange).getExchangeId());
-        return UsageSum.of(call(GraphServiceGrpc.getSumUsageMethod(), asked.build(), null));
-    }
-
-    /** What all runs with these labels consumed. */
-    public UsageSum usage(Map<String, String> labels) {
-        SumUsageRequest.Builder asked = SumUsageRequest.newBuilder();
-        asked.addScopesBuilder().getLabelSetBuilder().putAllLabels(labels);
-        return UsageSum.of(call(GraphServiceGrpc.getSumUsageMethod(), asked.build(), null));
     }
 
     /** Reads a run, with what it consumed. */

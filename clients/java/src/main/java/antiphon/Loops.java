@@ -7,17 +7,16 @@ import antiphon.gen.CoordinationServiceGrpc;
 import antiphon.gen.CoordinationStart;
 import antiphon.gen.ExecutionRequest;
 import antiphon.gen.InitialRequest;
-import com.google.protobuf.Timestamp;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 
 /** Turns in loops: coordinations that a callback decides, and chains of tools. Knows nothing of how a stream is followed. */
-abstract class Loops extends Turns {
+abstract class Loops extends Explain {
     private static final int CHAIN_LIMIT = 16;
 
-    Loops(String address, ClientOptions options) {
-        super(address, options);
+    Loops(Connection connection) {
+        super(connection);
     }
 
     /**
@@ -61,7 +60,7 @@ abstract class Loops extends Turns {
             raw.setDecisionTimeout(Failures.raw(options.decisionTimeout));
         }
         if (options.deadline != null) {
-            raw.setDeadline(timestamp(options.deadline));
+            raw.setDeadline(Times.raw(options.deadline));
         }
         if (options.onDisconnect != null) {
             raw.setOnDisconnectValue(Words.number(antiphon.gen.OnDisconnect.getDescriptor(), options.onDisconnect));
@@ -193,8 +192,9 @@ abstract class Loops extends Turns {
                 .setDeltas(true)
                 .setToolRoundLimit(0)
                 .setInitialRequest(InitialRequest.newBuilder().setRequest(request));
-        if (options.timeout != null) {
-            raw.setDeadline(timestamp(Instant.now().plus(options.timeout)));
+        Duration timeout = connection.within(options.timeout);
+        if (timeout != null) {
+            raw.setDeadline(Times.raw(Instant.now().plus(timeout)));
         }
         try (Memories memories = new Memories("")) {
             memories.follow(new Answers(this, options, take, false, "", memories.memory), raw.build());
@@ -237,10 +237,6 @@ abstract class Loops extends Turns {
                 .setEphemeral(options.ephemeral)
                 .putAllLabels(options.labels)
                 .setDeltas(options.onDelta != null);
-    }
-
-    private static Timestamp timestamp(Instant instant) {
-        return Timestamp.newBuilder().setSeconds(instant.getEpochSecond()).setNanos(instant.getNano()).build();
     }
 
     /** What this process remembers of one coordination, for as long as there is something. */

@@ -42,12 +42,22 @@ public final class Options implements Cloneable {
     String requestId = "";
     String pendingId = "";
     String expectedHead = "";
+    Instant expires;
+    String etag = "";
+    String mediaType = "";
+    Object metadata;
+    String contentBlake3 = "";
+    String prefix = "";
+    boolean unified;
     private Set<String> said = Set.of();
 
     /** None yet. */
     public Options() {}
 
-    /** For the call with all of its tries: every call with options but the loops, of which {@code coordinate} has a {@link #deadline}. */
+    /**
+     * For the call with all of its tries: every call with options but {@code diff} and the loops, of which {@code coordinate} has a {@link
+     * #deadline}.
+     */
     public Options timeout(Duration timeout) {
         return with("timeout", made -> made.timeout = timeout);
     }
@@ -77,20 +87,23 @@ public final class Options implements Cloneable {
         return with("onToolDrift", made -> made.onToolDrift = what);
     }
 
-    /** What it goes on from: {@code stream}, {@code chain} and {@code record}; a first turn, or a whole transcript, when absent. */
+    /**
+     * What it goes on from: {@code stream}, {@code chain}, {@code record}, {@code explain} and {@code prepare}; a first turn, or
+     * a whole transcript, when absent.
+     */
     public Options after(Point point) {
         return with("after", made -> made.after = point);
     }
 
     /**
-     * Where a first turn is executed: {@code capture}, {@code stream}, {@code chain} and {@code coordinate}. With {@code record} the thread
-     * that goes through the transcript; with {@code fork} the one to make, a {@link NewThread}.
+     * Where a first turn is executed: {@code capture}, {@code stream}, {@code chain}, {@code coordinate} and {@code explain}. With {@code
+     * record} the thread that goes through the transcript; with {@code fork} the one to make, a {@link NewThread}.
      */
     public Options thread(Place thread) {
         return with("thread", made -> made.thread = thread);
     }
 
-    /** Keeps what is said: {@code prompt} and {@code reply}. */
+    /** Keeps what is said: {@code prompt}, {@code reply} and {@code prepare}. */
     public Options capture(boolean capture) {
         return with("capture", made -> made.capture = capture);
     }
@@ -158,7 +171,10 @@ public final class Options implements Cloneable {
         return with("facts", made -> made.facts = List.of(facts));
     }
 
-    /** Names the change, so that it is made once; ours when absent: {@code fork}, {@code record} and {@code createThread}. */
+    /**
+     * Names the change, so that it is made once; ours when absent: {@code fork}, {@code record}, {@code createThread}, {@code restore} and
+     * all writes of a {@link Workspace}.
+     */
     public Options requestId(String requestId) {
         return with("requestId", made -> made.requestId = requestId);
     }
@@ -168,9 +184,47 @@ public final class Options implements Cloneable {
         return with("pendingId", made -> made.pendingId = pendingId);
     }
 
-    /** An exchange id; a thread that others moved is refused: {@code Conversation.prompt}. */
+    /** An exchange id; a thread that others moved is refused: {@code restore} and {@code Conversation.prompt}. */
     public Options expectedHead(String exchangeId) {
         return with("expectedHead", made -> made.expectedHead = exchangeId);
+    }
+
+    /** Until when it may be executed; as the server has it when absent: {@code prepare}. */
+    public Options expires(Instant time) {
+        return with("expires", made -> made.expires = time);
+    }
+
+    /** That of the {@link WorkspaceVersion} that was seen; one that changed meanwhile is refused: all writes of a {@link Workspace}. */
+    public Options etag(String etag) {
+        return with("etag", made -> made.etag = etag);
+    }
+
+    /** That of a document, {@code application/octet-stream} when absent: {@code write} and {@code writeStream}. */
+    public Options mediaType(String mediaType) {
+        return with("mediaType", made -> made.mediaType = mediaType);
+    }
+
+    /**
+     * Data of your own beside a document, a map or a record, which becomes a JSON object as {@link Json} writes it: {@code write} and
+     * {@code writeStream}.
+     */
+    public Options metadata(Object metadata) {
+        return with("metadata", made -> made.metadata = metadata);
+    }
+
+    /** BLAKE3 of a document's content, in hexadecimal; another content is refused: {@code writeStream}. */
+    public Options contentBlake3(String hash) {
+        return with("contentBlake3", made -> made.contentBlake3 = hash);
+    }
+
+    /** Only documents whose name begins so: {@code diff} of {@link Documents}. */
+    public Options prefix(String prefix) {
+        return with("prefix", made -> made.prefix = prefix);
+    }
+
+    /** Tells how texts differ, as a unified diff: {@code diff} of {@link Documents}. */
+    public Options unified() {
+        return with("unified", made -> made.unified = true);
     }
 
     /** Refuses what a call does not take. */

@@ -16,9 +16,17 @@ public record Probe(ProbeResponse raw) {
         return raw.getText();
     }
 
-    /** The answer as {@link Json} reads it. Throws an {@link IllegalArgumentException} when it is no JSON. */
+    /**
+     * The answer as {@link Json} reads it: the value that was found valid where it had to have a form, else its text. Throws an {@link
+     * IllegalArgumentException} when it is no JSON.
+     */
     public Object json() {
-        return Json.parse(raw.getText());
+        return Json.parse(Validated.json(raw.getValidation(), raw.getText()));
+    }
+
+    /** The answer read as a record. Throws an {@link IllegalArgumentException} when it does not fit. */
+    public <T extends Record> T as(Class<T> form) {
+        return Binding.record(form, Json.parseObject(Validated.json(raw.getValidation(), raw.getText())));
     }
 
     /** What the probe added, the answer included; not what was before it. */
@@ -34,6 +42,11 @@ public record Probe(ProbeResponse raw) {
     /** Whether the answer has its form. */
     public String validation() {
         return Words.word(ValidationStatus.getDescriptor(), raw.getValidation().getStatusValue());
+    }
+
+    /** What is wrong with the form of the answer, each with where. */
+    public List<String> violations() {
+        return Validated.violations(raw.getValidation());
     }
 
     /** What it consumed. */

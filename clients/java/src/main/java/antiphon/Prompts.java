@@ -13,8 +13,8 @@ import java.util.List;
 
 /** Prompts and replies, whether or not anything is kept. Knows nothing of threads. */
 abstract class Prompts extends Loops {
-    Prompts(String address, ClientOptions options) {
-        super(address, options);
+    Prompts(Connection connection) {
+        super(connection);
     }
 
     /**

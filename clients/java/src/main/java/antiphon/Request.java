@@ -91,19 +91,9 @@ public final class Request implements Input, Start, Cloneable {
         return with(made -> made.getRepairBuilder().setAttempts(attempts));
     }
 
-    /** Sends so many turns before this one; what is stored is the whole history in any case. */
-    public Request historyOfTurns(int turns) {
-        return with(made -> made.getHistoryViewBuilder().getLastTurnsBuilder().setTurns(turns));
-    }
-
-    /** Sends the history from an exchange on, with which a turn must begin; what is stored is the whole history in any case. */
-    public Request historyFrom(String exchangeId) {
-        return with(made -> made.getHistoryViewBuilder().getFromExchangeBuilder().setExchangeId(exchangeId));
-    }
-
-    /** Sends as many turns as fit, counted by the server's own estimate; what is stored is the whole history in any case. */
-    public Request historyOfTokens(long tokens) {
-        return with(made -> made.getHistoryViewBuilder().getTokenBudgetBuilder().setTokens(tokens));
+    /** How much of the history is sent; all of it when absent. */
+    public Request historyView(HistoryView view) {
+        return with(made -> view(made.getHistoryViewBuilder(), view));
     }
 
     /** Tools that are offered in this turn: absent offers what stands, an empty list none. */
@@ -199,6 +189,16 @@ public final class Request implements Input, Start, Cloneable {
             default -> raw.getNamedBuilder().setContractId(contract);
         }
         return raw.build();
+    }
+
+    private static void view(antiphon.gen.HistoryView.Builder raw, HistoryView view) {
+        if (view instanceof HistoryView.LastTurns last) {
+            raw.getLastTurnsBuilder().setTurns(last.turns());
+        } else if (view instanceof HistoryView.FromExchange from) {
+            raw.getFromExchangeBuilder().setExchangeId(from.exchangeId());
+        } else {
+            raw.getTokenBudgetBuilder().setTokens(((HistoryView.TokenBudget) view).tokens());
+        }
     }
 
     private static ToolChoice toolChoiceOf(String choice) {

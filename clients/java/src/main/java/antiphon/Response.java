@@ -3,11 +3,8 @@ package antiphon;
 import antiphon.gen.Progress;
 import io.grpc.CallOptions;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.Iterator;
-import java.util.Map;
 import java.util.NoSuchElementException;
-import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -28,11 +25,7 @@ public final class Response<R> implements Iterable<Delta>, AutoCloseable {
     private final Consumer<String> end;
     private final Tries tries;
     private final Runnable beforeNextTry;
-    // By kind, how much of the answer was told.
-    private final Map<String, Integer> told = new HashMap<>();
-    private Map<String, Integer> seen = new HashMap<>();
-    // The number of the call to the model that was told of last.
-    private int attempt;
+    private final Pieces pieces = new Pieces();
     private Feed<?, ?> feed;
     private R result;
     private AntiphonException failed;
@@ -141,7 +134,7 @@ public final class Response<R> implements Iterable<Delta>, AutoCloseable {
             }
         }
         if (next == null) {
-            rest(asked);
+            next = rest(asked);
         }
         return next != null;
     }
@@ -149,7 +142,7 @@ public final class Response<R> implements Iterable<Delta>, AutoCloseable {
     private <A> void step(Asked<A, R> asked) throws InterruptedException {
         if (feed == null) {
             Failures.unlessInterrupted();
-            seen = new HashMap<>();
+            pieces.connected();
             feed = asked.open(tries.again(), tries.options());
         }
         @SuppressWarnings("unchecked") // it was opened just above, or by an earlier call of this
@@ -162,8 +155,16 @@ public final class Response<R> implements Iterable<Delta>, AutoCloseable {
             result = said.whole();
             feed.close();
         } else {
-            next = progress(said.progress()).orElse(null);
+            next = pieces.fresh(said.progress()).orElse(null);
+            if (pieces.begun()) {
+                tries.begun();
+            }
         }
+    }
+
+    // The stored result of an earlier call comes without pieces.
+    private <A> Delta rest(Asked<A, R> asked) {
+        return pieces.rest(asked.text(result)).orElse(null);
     }
 
     private void stepAgain(AntiphonException error) {
@@ -181,40 +182,6 @@ public final class Response<R> implements Iterable<Delta>, AutoCloseable {
             throw last;
         }
         beforeNextTry.run();
-    }
-
-    /** The stored result of an earlier call comes without pieces. */
-    private <A> void rest(Asked<A, R> asked) {
-        String whole = asked.text(result);
-        int heard = told.getOrDefault("text", 0);
-        if (heard < whole.length()) {
-            told.put("text", whole.length());
-            next = new Delta("text", whole.substring(heard));
-        }
-    }
-
-    private Optional<Delta> progress(Progress said) {
-        if (said.hasAttemptStarted() && said.getAttemptStarted().getNumber() > attempt) {
-            attempt = said.getAttemptStarted().getNumber();
-            if (Delta.isAnew(said.getAttemptStarted()) && !told.isEmpty()) {
-                seen.clear();
-                told.clear();
-                return Optional.of(Delta.ANEW);
-            }
-        }
-        return said.hasDelta() ? Delta.of(said.getDelta()).flatMap(this::unheard) : Optional.empty();
-    }
-
-    /** What of a piece was not told before the connection broke. */
-    private Optional<Delta> unheard(Delta piece) {
-        tries.begun();
-        int before = seen.getOrDefault(piece.kind(), 0);
-        int heard = told.getOrDefault(piece.kind(), 0);
-        int after = before + piece.text().length();
-        seen.put(piece.kind(), after);
-        told.put(piece.kind(), Math.max(heard, after));
-        String more = piece.text().substring(Math.min(Math.max(0, heard - before), piece.text().length()));
-        return more.isEmpty() ? Optional.empty() : Optional.of(new Delta(piece.kind(), more));
     }
 
     /** How such a call is read, in short. */

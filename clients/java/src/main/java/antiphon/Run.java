@@ -42,6 +42,11 @@ public record Run(antiphon.gen.Run raw) {
         return raw.getAttempt();
     }
 
+    /** How often a provider was called for it, in all attempts. */
+    public int modelCalls() {
+        return raw.getObservationsCount();
+    }
+
     /** What it consumed, each call counted once. */
     public Usage usage() {
         return Usage.of(raw.getUsage());

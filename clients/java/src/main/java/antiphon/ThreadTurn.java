@@ -4,8 +4,11 @@ import antiphon.gen.AfterRun;
 import antiphon.gen.AfterTurn;
 import antiphon.gen.ThreadTurnPoint;
 
-/** A point on a thread's path, to branch from: its head, after a turn, or after a run. */
-public final class ThreadTurn implements Source {
+/**
+ * A point on a thread's path: its head, after a turn, or after a run. To branch from, or to read the documents as of there, which at its
+ * head are those that are live.
+ */
+public final class ThreadTurn implements Source, WorkspacePoint {
     private final String threadId;
     private final Long turn;
     private final String runId;

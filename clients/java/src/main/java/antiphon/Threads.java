@@ -1,7 +1,10 @@
 package antiphon;
 
+import antiphon.gen.ListMovesRequest;
+import antiphon.gen.ListMovesResponse;
 import antiphon.gen.ListTurnsRequest;
 import antiphon.gen.ListTurnsResponse;
+import antiphon.gen.RestoreRequest;
 import antiphon.gen.ThreadServiceCreateRequest;
 import antiphon.gen.ThreadServiceDeleteRequest;
 import antiphon.gen.ThreadServiceGetRequest;
@@ -13,8 +16,8 @@ import java.util.stream.Stream;
 
 /** Threads, read and named. Knows nothing of how turns are made on them. */
 abstract class Threads extends Calls {
-    Threads(String address, ClientOptions options) {
-        super(address, options);
+    Threads(Connection connection) {
+        super(connection);
     }
 
     /** Reads a thread. */
@@ -99,6 +102,41 @@ abstract class Threads extends Calls {
                 .setRequestId(Words.fresh())
                 .build();
         call(ThreadServiceGrpc.getDeleteMethod(), asked, null);
+    }
+
+    /** As {@link #restore(String, OnRecord, Options)}, without options. */
+    public NamedThread restore(String threadId, OnRecord to) {
+        return restore(threadId, to, new Options());
+    }
+
+    /**
+     * Moves a thread's head to an exchange on its path, or one that its head once was, and its documents to those that were there then.
+     * Nothing is lost: the way back is a restore, too. With {@code expectedHead}, a thread that others moved is refused.
+     *
+     * <p>It takes {@code timeout}, {@code expectedHead} and {@code requestId}.
+     */
+    public NamedThread restore(String threadId, OnRecord to, Options options) {
+        options.only("restore", new String[] {"timeout", "expectedHead", "requestId"});
+        RestoreRequest.Builder asked = RestoreRequest.newBuilder()
+                .setThreadId(threadId)
+                .setTo(Library.point(to))
+                .setRequestId(options.requestId.isEmpty() ? Words.fresh() : options.requestId);
+        if (!options.expectedHead.isEmpty()) {
+            asked.getExpectedHeadBuilder().getExchangeBuilder().setExchangeId(options.expectedHead);
+        }
+        return new NamedThread(call(ThreadServiceGrpc.getRestoreMethod(), asked.build(), options.timeout).getThread());
+    }
+
+    /** Where a thread's head was, the newest move first. */
+    public Stream<Move> moves(String threadId) {
+        ListMovesRequest.Builder asked = ListMovesRequest.newBuilder().setThreadId(threadId);
+        return pages(
+                        ThreadServiceGrpc.getListMovesMethod(),
+                        token -> asked.setPageToken(token).build(),
+                        ListMovesResponse::getNextPageToken,
+                        ListMovesResponse::getMovesList)
+                .stream()
+                .map(Move::of);
     }
 
     /** The turns on a thread's path, first to last. */

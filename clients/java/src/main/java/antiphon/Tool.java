@@ -1,9 +1,11 @@
 package antiphon;
 
+import antiphon.gen.ToolChoice;
 import antiphon.gen.ToolList;
 import antiphon.gen.ToolSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Objects;
 
 /**
@@ -129,5 +131,17 @@ public final class Tool {
             made.addTools(tool.toBuilder().clearSchemaHash());
         }
         return made.build();
+    }
+
+    /** How freely tools may be called: {@code auto}, {@code none}, {@code required} or a tool's name; empty leaves it to the model. */
+    static Optional<String> choice(ToolChoice raw) {
+        return Optional.ofNullable(
+                switch (raw.getChoiceCase()) {
+                    case AUTO -> "auto";
+                    case NONE -> "none";
+                    case REQUIRED -> "required";
+                    case NAMED -> raw.getNamed().getName();
+                    case CHOICE_NOT_SET -> null;
+                });
     }
 }

@@ -29,6 +29,11 @@ final class Tries {
         begun = true;
     }
 
+    /** It got on since it was last tried: the next ones are counted anew, within the same time. */
+    void progressed() {
+        count = 0;
+    }
+
     /** Whether the next try opens another attempt of a run that ended. */
     boolean again() {
         return again;

@@ -17,11 +17,11 @@ import java.time.Duration;
 import java.util.List;
 
 /** One call to a model at a time, kept or not; tools that it asks for are left to the caller. Knows nothing of loops. */
-abstract class Turns extends Library {
+abstract class Turns extends Workspaces {
     private static final String[] RECORD = {"timeout", "after", "thread", "facts", "labels", "requestId"};
 
-    Turns(String address, ClientOptions options) {
-        super(address, options);
+    Turns(Connection connection) {
+        super(connection);
     }
 
     /**
@@ -58,15 +58,9 @@ abstract class Turns extends Library {
     public Response<Exchange> stream(Input input, Options options) {
         options.only("stream", new String[] {"timeout"}, "after", "thread");
         if (options.after != null) {
-            if (options.thread != null) {
-                throw new IllegalArgumentException("`thread` is for a first turn; one that goes on has its thread in `after`");
-            }
-            return streamContinue(onRecord(options.after, input), options.timeout);
+            return streamContinue(onRecord(goingOn(options), input), options.timeout);
         }
-        if (input instanceof Request request) {
-            return streamCapture(captured(request, options.thread), options.timeout);
-        }
-        throw new IllegalArgumentException("results of tool calls need `after`, the exchange or thread with the calls");
+        return streamCapture(captured(beginning(input), options.thread), options.timeout);
     }
 
     /**
@@ -96,7 +90,7 @@ abstract class Turns extends Library {
                         event -> new Response.Event<>(event.getProgress(), event.hasCompleted() ? probe(event.getCompleted()) : null),
                         Probe::text),
                 "",
-                options.timeout,
+                connection.within(options.timeout),
                 false,
                 runId -> {},
                 this::atOnce);
@@ -176,7 +170,7 @@ abstract class Turns extends Library {
                                 event.getProgress(), event.hasCompleted() ? Exchange.of(event.getCompleted().getExchange()) : null),
                         Exchange::text),
                 raw.getRequest().getRunId(),
-                timeout,
+                connection.within(timeout),
                 true,
                 this::cancelRun,
                 this::atOnce);
@@ -193,7 +187,7 @@ abstract class Turns extends Library {
                                 event.getProgress(), event.hasCompleted() ? Exchange.of(event.getCompleted().getExchange()) : null),
                         Exchange::text),
                 raw.getRequest().getRunId(),
-                timeout,
+                connection.within(timeout),
                 true,
                 this::cancelRun,
                 this::atOnce);
@@ -218,7 +212,23 @@ abstract class Turns extends Library {
         return raw.getRunId().isEmpty() ? raw.toBuilder().setRunId(Words.fresh()).build() : raw;
     }
 
-    private static CaptureRequest captured(Request request, Place thread) {
+    /** What a turn goes on from, whose thread is told there. */
+    static Point goingOn(Options options) {
+        if (options.thread != null) {
+            throw new IllegalArgumentException("`thread` is for a first turn; one that goes on has its thread in `after`");
+        }
+        return options.after;
+    }
+
+    /** What a first turn is made with. */
+    static Request beginning(Input input) {
+        if (input instanceof Request request) {
+            return request;
+        }
+        throw new IllegalArgumentException("results of tool calls need `after`, the exchange or thread with the calls");
+    }
+
+    static CaptureRequest captured(Request request, Place thread) {
         CaptureRequest.Builder raw = CaptureRequest.newBuilder().setRequest(named(request.toRaw()));
         if (thread instanceof ThreadPoint existing) {
             raw.setExistingThread(existing.toRaw());
@@ -229,7 +239,7 @@ abstract class Turns extends Library {
     }
 
     /** A turn from what is on record. Storing what was not captured is for {@code reply}, which says so. */
-    private static ContinueRequest onRecord(Point point, Input input) {
+    static ContinueRequest onRecord(Point point, Input input) {
         if (point instanceof OnRecord exchange) {
             point(exchange);
         }

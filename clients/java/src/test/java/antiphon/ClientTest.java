@@ -127,38 +127,6 @@ class ClientTest {
         return all;
     }
 
-    /** A model that is asked again begins anew, and what was heard of it before is not part of the answer. */
-    @Test
-    void anAnswerThatBeginsAnewSaysSo() {
-        String config =
-                """
-                default_profile = "canned"
-                [profiles.canned]
-                backend = "script"
-                model = "canned-1"
-                [backends.script]
-                kind = "scripted"
-                chunk_chars = 4
-                [[backends.script.rules]]
-                times = 1
-                text = "no number"
-                [[backends.script.rules]]
-                text = '{"n": 7}'
-                """;
-        record Numbered(int n) {}
-        try (Server own = Server.start(new Server.Config().config(config));
-                Client other = Client.connect(own.address())) {
-            List<Delta> heard = new ArrayList<>();
-            Request asked = Request.of("one").contract(Numbered.class).repair(1);
-            Exchange answer = other.capture(asked, new Options().onDelta(heard::add));
-            int anew = heard.indexOf(Delta.ANEW);
-            assertTrue(anew > 0, heard::toString);
-            String since = String.join("", heard.subList(anew + 1, heard.size()).stream().map(Delta::text).toList());
-            assertEquals("{\"n\": 7}", since);
-            assertEquals(new Numbered(7), answer.as(Numbered.class));
-        }
-    }
-
     @Test
     void aStreamThatIsCancelledOrLetGoOfEndsItsRun() {
         try (Response<Exchange> response = client.stream("slow")) {
@@ -171,17 +139,6 @@ class ClientTest {
         }
         Fixture.until(() -> Fixture.runState(client, runId), "cancelled");
         client.stream("slow").cancel();
-    }
-
-    @Test
-    void whatIsSentOfAHistoryCanBeLess() {
-        Exchange second = client.continueFrom(client.capture("one"), "two");
-        for (Request less : List.of(
-                Request.of("three").historyOfTurns(1),
-                Request.of("three").historyFrom(second.exchangeId()),
-                Request.of("three").historyOfTokens(1_000_000))) {
-            assertEquals(3, client.continueFrom(second, less).turn());
-        }
     }
 
     @Test
@@ -218,25 +175,6 @@ class ClientTest {
         }
         assertEquals(120, client.threads(labels).map(NamedThread::threadId).distinct().count());
         assertEquals(3, client.threads(labels).limit(3).count());
-    }
-
-    @Test
-    void branchesAreComparedAndTheirUsageIsCountedOnce() {
-        Map<String, String> labels = Map.of("sum", Words.fresh());
-        Exchange root = client.capture(Request.of("root").labels(labels));
-        Exchange left = client.continueFrom(root, Request.of("left").labels(labels).tools(weather));
-        Exchange right = client.continueFrom(root, Request.of("right").labels(labels));
-        Difference difference = client.diff(left, new ExchangeId(right.exchangeId()));
-        assertEquals(root.exchangeId(), difference.commonAncestorExchangeId());
-        assertEquals(1, difference.leftCount());
-        assertEquals(1, difference.rightCount());
-        assertEquals(
-                List.of("left", "left"),
-                difference.messages().stream().map(change -> change.left().orElseThrow().text()).toList());
-        assertEquals("right", difference.messages().get(0).right().orElseThrow().text());
-        assertEquals(List.of("weather removed"), difference.tools().stream().map(tool -> tool.name() + " " + tool.kind()).toList());
-        assertEquals(3, client.usage(labels).runCount());
-        assertEquals(2, client.usage(left).runCount());
     }
 
     @Test

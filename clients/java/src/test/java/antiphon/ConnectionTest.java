@@ -1,6 +1,7 @@
 package antiphon;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -19,6 +20,8 @@ import io.grpc.TlsServerCredentials;
 import io.grpc.stub.StreamObserver;
 import java.io.File;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -32,6 +35,7 @@ import java.util.Queue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 
 /** How a connection is made: TLS, keys, and calls that are made again. The peer is a small server here, since only its ear matters. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
@@ -114,7 +118,49 @@ class ConnectionTest {
             assertEquals("unknown_98", run.usage().completeness());
             assertEquals("Bearer key-1", ear.said(0, "authorization"));
             assertEquals("sk-1", ear.said(0, "antiphon-provider-credential"));
+            // Another key for the calls of one user goes along in place of that, and with nobody else's.
+            Client other = client.withProviderCredential("sk-2");
+            other.run("r");
+            client.run("r");
+            other.async().run("r").join();
+            assertEquals(List.of("sk-2", "sk-1", "sk-2"), List.of(1, 2, 3).stream()
+                    .map(call -> ear.said(call, "antiphon-provider-credential"))
+                    .toList());
+            assertEquals("Bearer key-1", ear.said(1, "authorization"));
+            other.close();
+            Fixture.refused(Code.UNAVAILABLE, "", () -> client.run("r"));
         }
+    }
+
+    /** A listener that says nothing stands for a server that hangs. */
+    @Test
+    void aReadTakesNoLongerThanItMay() throws IOException {
+        try (ServerSocket silent = new ServerSocket(0, 8, InetAddress.getLoopbackAddress());
+                Client client = Client.connect("127.0.0.1:" + silent.getLocalPort())) {
+            Client brief = client.withTimeout(Duration.ofMillis(50));
+            OnRecord exchange = new ExchangeId("e");
+            for (Executable read : List.<Executable>of(
+                    () -> brief.run("r"),
+                    () -> brief.inspect(exchange),
+                    () -> brief.usage(exchange),
+                    () -> brief.threads().toList(),
+                    () -> brief.stream("x").result(),
+                    () -> brief.prompt("x"),
+                    () -> client.capture("x", new Options().timeout(Duration.ofMillis(50))))) {
+                Fixture.refused(Code.DEADLINE_EXCEEDED, "", read);
+            }
+            // What a call says itself comes first.
+            Options briefer = new Options().timeout(Duration.ofMillis(50));
+            Client patient = client.withTimeout(Duration.ofHours(1));
+            Fixture.refused(Code.DEADLINE_EXCEEDED, "", () -> patient.prompt("x", briefer));
+        }
+    }
+
+    @Test
+    void optionsThatAreWrittenToALogKeepTheirKeys() {
+        String said = new ClientOptions().token("key-1").providerCredential("sk-1").toString();
+        assertFalse(said.contains("key-1") || said.contains("sk-1"), said);
+        assertTrue(said.contains("token=(hidden)") && new ClientOptions().toString().contains("token=(none)"), said);
     }
 
     @Test

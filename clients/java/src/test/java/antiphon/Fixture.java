@@ -57,6 +57,20 @@ final class Fixture {
             delay_ms = 3600000
 
             [[backends.script.rules]]
+            when = "in its form"
+            text = "I would rather not."
+            delay_ms = 50
+
+            [[backends.script.rules]]
+            when = "the form that was asked for"
+            text = \"""
+            ```json
+            {"good": true}
+            ```
+            \"""
+            delay_ms = 50
+
+            [[backends.script.rules]]
             when = "forecast"
             on = "user"
             tool_calls = [{ name = "weather", arguments = { city = "Lisbon" } }, { name = "tide", arguments = { city = "Lisbon" } }]
@@ -98,6 +112,30 @@ final class Fixture {
 
         List<String> texts() {
             return seen.stream().map(decision -> decision.exchange().text()).toList();
+        }
+    }
+
+    /** What was told of an answer since it last began anew, and how often it did. */
+    static final class Heard implements OnDelta {
+        private final StringBuilder text = new StringBuilder();
+        private int anew;
+
+        @Override
+        public void hear(Delta delta) {
+            if (delta.kind().equals("attempt")) {
+                text.setLength(0);
+                anew++;
+            } else if (delta.kind().equals("text")) {
+                text.append(delta.text());
+            }
+        }
+
+        String text() {
+            return text.toString();
+        }
+
+        int anew() {
+            return anew;
         }
     }
 

@@ -44,7 +44,7 @@ final class Plain {
         }
         if (found instanceof Run run) {
             Map<String, Object> made = fields("id", run.runId(), "state", run.state(), "exchange_id", run.exchangeId());
-            made.putAll(fields("captured", run.captured(), "attempt", run.attempt(), "model_calls", run.raw().getObservationsCount()));
+            made.putAll(fields("captured", run.captured(), "attempt", run.attempt(), "model_calls", run.modelCalls()));
             return made;
         }
         if (found instanceof Coordination coordination) {
@@ -74,7 +74,7 @@ final class Plain {
             made.putAll(fields("stop_reason", decision.stopReason(), "thread_id", decision.threadId()));
             return made;
         }
-        return found instanceof List<?> list ? list.stream().map(Plain::of).toList() : found;
+        return found instanceof List<?> list ? list.stream().map(Plain::of).toList() : Looks.looked(found);
     }
 
     private static Map<String, Object> exchange(Exchange found) {
@@ -95,7 +95,7 @@ final class Plain {
         return made;
     }
 
-    private static List<Object> messages(List<Message> found) {
+    static List<Object> messages(List<Message> found) {
         return found.stream().<Object>map(message -> fields("role", message.role(), "text", said(message))).toList();
     }
 
@@ -104,7 +104,7 @@ final class Plain {
         return message.text().isEmpty() ? results : message.text();
     }
 
-    private static Map<String, Object> fields(Object... pairs) {
+    static Map<String, Object> fields(Object... pairs) {
         Map<String, Object> made = new LinkedHashMap<>();
         for (int index = 0; index < pairs.length; index += 2) {
             made.put((String) pairs[index], pairs[index + 1]);

@@ -23,6 +23,7 @@ final class Player {
     private final Map<String, Object> kept = new LinkedHashMap<>();
     private final Map<String, Tool> tools = new LinkedHashMap<>();
     private final Map<String, Integer> called = new ConcurrentHashMap<>();
+    private Fixture.Heard heard = new Fixture.Heard();
 
     /** What a callback of a scenario throws. */
     private static final class Raised extends Exception {
@@ -64,6 +65,7 @@ final class Player {
     void step(Map<String, Object> said, String where) {
         String verb = said.keySet().stream().filter(key -> !BESIDE_VERBS.contains(key)).findFirst().orElseThrow();
         called.clear();
+        heard = new Fixture.Heard();
         Object found;
         try {
             found = call(verb, Plain.mapping(said.get(verb)));
@@ -79,9 +81,10 @@ final class Player {
             kept.put((String) said.get("as"), found);
         }
         Object told = Plain.of(found);
-        if (told instanceof Map<?, ?> map) {
-            Map<String, Object> more = new LinkedHashMap<>(Plain.mapping(map));
+        if (found instanceof Exchange || found instanceof Outcome) {
+            Map<String, Object> more = new LinkedHashMap<>(Plain.mapping(told));
             more.put("called", called);
+            more.putAll(Map.of("told", heard.text(), "anew", heard.anew()));
             told = more;
         }
         if (said.containsKey("expect")) {
@@ -108,6 +111,9 @@ final class Player {
         if (said instanceof List<?> list) {
             return list.stream().map(this::value).toList();
         }
+        if (said instanceof Map<?, ?> map && map.keySet().equals(Set.of("repeated", "times"))) {
+            return ((String) map.get("repeated")).repeat((int) map.get("times"));
+        }
         if (said instanceof Map<?, ?> map) {
             Map<String, Object> made = new LinkedHashMap<>();
             Plain.mapping(map).forEach((name, value) -> made.put(name, value(value)));
@@ -131,7 +137,7 @@ final class Player {
         raw.forEach((name, value) -> said.put(name, name.equals("decisions") ? value : value(value)));
         return switch (verb) {
             case "prompt" -> client.prompt(request(said), new Options().capture(Boolean.TRUE.equals(said.get("capture"))));
-            case "capture" -> client.capture(request(said), placed(said));
+            case "capture" -> client.capture(request(said), hearing(placed(said), said));
             case "continue" -> client.continueFrom(point(said.get("from")), input(said));
             case "reply" -> client.reply((Exchange) said.get("to"), input(said), kept(said));
             case "fork" -> said.containsKey("request") || said.containsKey("results")
@@ -154,7 +160,7 @@ final class Player {
             case "coordination" -> client.coordination((String) said.get("id"));
             case "runs" -> client.runs(new Which().labels(Plain.texts(said.get("labels")))).toList();
             case "threads" -> client.threads(Plain.texts(said.get("labels"))).toList();
-            default -> throw new AssertionError("there is no step `" + verb + "`");
+            default -> Keeps.VERBS.contains(verb) ? Keeps.keep(client, verb, said) : Looks.look(client, verb, said, this::request);
         };
     }
 
@@ -234,6 +240,8 @@ final class Player {
                 case "tools" -> made.tools(named(said));
                 case "tool_choice" -> made.toolChoice((String) value);
                 case "contract" -> value instanceof String name ? made.contract(name) : made.contract(Plain.mapping(value));
+                case "repair" -> made.repair((int) value);
+                case "history_view" -> made.historyView(view(Plain.mapping(value)));
                 case "temperature" -> made.parameters(new Parameters().temperature(((Number) value).doubleValue()));
                 case "run_id" -> made.runId((String) value);
                 case "labels" -> made.labels(Plain.texts(value));
@@ -242,6 +250,16 @@ final class Player {
             };
         }
         return made;
+    }
+
+    private static HistoryView view(Map<String, Object> said) {
+        Map.Entry<String, Object> only = said.entrySet().iterator().next();
+        return switch (only.getKey()) {
+            case "last_turns" -> HistoryView.lastTurns((int) only.getValue());
+            case "from_exchange" -> HistoryView.fromExchange((String) only.getValue());
+            case "token_budget" -> HistoryView.tokenBudget((int) only.getValue());
+            default -> throw new AssertionError("a view has no `" + only.getKey() + "`");
+        };
     }
 
     private Input input(Map<String, Object> said) {
@@ -284,11 +302,15 @@ final class Player {
         return said.containsKey("capture") ? new Options().capture((boolean) said.get("capture")) : new Options();
     }
 
+    private Options hearing(Options options, Map<String, Object> said) {
+        return Boolean.TRUE.equals(said.get("deltas")) ? options.onDelta(heard) : options;
+    }
+
     private static Options allowing(Map<String, Object> said) {
         return Boolean.TRUE.equals(said.get("allow_side_effects")) ? new Options().allowSideEffects() : new Options();
     }
 
-    private static Point point(Object said) {
+    static Point point(Object said) {
         if (said instanceof Map<?, ?> map) {
             ThreadPoint made = new ThreadPoint((String) map.get("thread"));
             return map.containsKey("expected_head") ? made.expectedHead((String) map.get("expected_head")) : made;

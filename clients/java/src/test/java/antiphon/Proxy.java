@@ -7,11 +7,14 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** A connection that can be cut: passes bytes between a client and a server, until told otherwise. Knows nothing of what they say. */
 final class Proxy implements AutoCloseable {
     private final ServerSocket listener;
     private final Set<Socket> open = ConcurrentHashMap.newKeySet();
+    // How many bytes of the client may still pass before it is cut.
+    private final AtomicLong left = new AtomicLong(Long.MAX_VALUE);
     private volatile String target;
 
     /** Listens on a port of its own and connects to {@code target}, host and port, for each connection that comes. */
@@ -37,6 +40,11 @@ final class Proxy implements AutoCloseable {
     void cut() {
         open.forEach(Proxy::reset);
         open.clear();
+    }
+
+    /** Resets every connection that is open, once the client has said so many bytes more. */
+    void cutAfter(long bytes) {
+        left.set(bytes);
     }
 
     /** Lets nobody in any more. */
@@ -68,17 +76,25 @@ final class Proxy implements AutoCloseable {
                 Socket far = new Socket(address[0], Integer.parseInt(address[1]));
                 open.add(near);
                 open.add(far);
-                begin(() -> pass(near, far));
-                begin(() -> pass(far, near));
+                begin(() -> pass(near, far, left));
+                begin(() -> pass(far, near, new AtomicLong(Long.MAX_VALUE)));
             } catch (IOException refused) {
                 reset(near);
             }
         }
     }
 
-    private void pass(Socket from, Socket to) {
+    private void pass(Socket from, Socket to, AtomicLong left) {
+        byte[] bytes = new byte[8192];
         try {
-            from.getInputStream().transferTo(to.getOutputStream());
+            for (int count = from.getInputStream().read(bytes); count >= 0; count = from.getInputStream().read(bytes)) {
+                long before = left.getAndAdd(-count);
+                if (before > 0 && before <= count) {
+                    left.set(Long.MAX_VALUE);
+                    cut();
+                }
+                to.getOutputStream().write(bytes, 0, count);
+            }
             to.shutdownOutput();
         } catch (IOException cut) {
             reset(from);

@@ -1,0 +1,8 @@
+package antiphon;
+
+/**
+ * Removes a document, which must be there.
+ *
+ * @param name the document's
+ */
+public record RemoveDocument(String name) implements DocumentEdit {}
