@@ -36,9 +36,9 @@ public final class Reply {
         return figures.stream().sorted().toList().get(figures.size() / 2);
     }
 
-    /** Measures so many rounds, 20 unless told otherwise. */
+    /** Measures so many rounds, 100 unless told otherwise. */
     public static void main(String[] arguments) {
-        int rounds = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 20;
+        int rounds = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 100;
         try (Server server = Server.start();
                 Client client = Client.connect(server.address())) {
             Exchange start = client.capture("Name a city by the sea.");
