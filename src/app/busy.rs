@@ -286,7 +286,7 @@ impl App {
             match (at.on_busy, &mut follows) {
                 (OnBusy::Reject | OnBusy::Fork, _) => return Err(generating(&at.id, &run)),
                 (OnBusy::Interrupt, _) => {
-                    self.cancel_run(&Caller::new(namespace.clone()), &run).await?;
+                    self.cancel_run(&Caller::of(namespace.clone()), &run).await?;
                 }
                 (OnBusy::Enqueue, Some(follower)) if *follower.run_id() == run => {
                     self.while_wanted(asks, follower.changed()).await?;

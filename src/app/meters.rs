@@ -1,8 +1,11 @@
 //! What has happened since the server started, counted for whoever watches it: numbers, with words of this program and names of what is
 //! configured. Never content, nor anything that a caller chose. It must not know how the counts are shown.
 
+use std::time::Duration;
+
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
@@ -35,9 +38,51 @@ const OTHER_MODEL: &str = "_OTHER";
 type Label = (&'static str, String);
 type Histograms = Family<Vec<Label>, Histogram, fn() -> Histogram>;
 
+/// Upper bounds of the times of RPCs, in seconds: from a read out of the cache to a coordination of a day.
+const RPC_SECONDS: [f64; 14] =
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0, 120.0, 3_600.0, 86_400.0];
+
+/// Counts of RPCs; cheap to share.
+#[derive(Clone, Debug)]
+pub struct Rpcs {
+    at_work: Family<[Label; 1], Gauge>,
+    ended: Family<[Label; 2], Counter>,
+    times: Family<[Label; 1], Histogram, fn() -> Histogram>,
+}
+
+impl Default for Rpcs {
+    fn default() -> Self {
+        let times: Family<_, _, fn() -> Histogram> = Family::new_with_constructor(|| Histogram::new(RPC_SECONDS));
+        Self { at_work: Family::default(), ended: Family::default(), times }
+    }
+}
+
+impl Rpcs {
+    /// A call began. `method` must be a name of the API.
+    pub fn began(&self, method: &str) {
+        self.at_work.get_or_create(&[("method", method.to_owned())]).inc();
+    }
+
+    /// It ended, with a code by its word.
+    pub fn ended(&self, method: &str, code: &'static str, took: Duration) {
+        let label = || ("method", method.to_owned());
+        self.at_work.get_or_create(&[label()]).dec();
+        self.ended.get_or_create(&[label(), ("code", code.to_owned())]).inc();
+        self.times.get_or_create(&[label()]).observe(took.as_secs_f64());
+    }
+
+    fn register(&self, registry: &mut Registry) {
+        registry.register("rpcs_at_work", "Calls at work, by RPC", self.at_work.clone());
+        registry.register("rpcs", "Calls that ended, by RPC and code", self.ended.clone());
+        let help = "How long calls took, streams to their end";
+        registry.register_with_unit("rpc_duration", help, Unit::Seconds, self.times.clone());
+    }
+}
+
 /// Counts for the whole server.
 #[derive(Debug)]
 pub struct Meters {
+    rpcs: Rpcs,
     drifts: Counter,
     steps: Family<[Label; 1], Counter>,
     calls: Family<[Label; 2], Counter>,
@@ -48,6 +93,7 @@ pub struct Meters {
 impl Default for Meters {
     fn default() -> Self {
         Self {
+            rpcs: Rpcs::default(),
             drifts: Counter::default(),
             steps: Family::default(),
             calls: Family::default(),
@@ -60,10 +106,16 @@ impl Default for Meters {
 impl Meters {
     /// Adds them to what is shown.
     pub fn register(&self, registry: &mut Registry) {
+        self.rpcs.register(registry);
         let drifts = "Tools offered with another input schema than before on the same path";
         registry.register("tool_schema_drifts", drifts, self.drifts.clone());
         registry.register("run_steps", "Steps of runs that ended, by the state of the run", self.steps.clone());
         registry.register("provider_calls", "Calls to providers, by backend and outcome", self.calls.clone());
+    }
+
+    /// Those of RPCs.
+    pub fn rpcs(&self) -> &Rpcs {
+        &self.rpcs
     }
 
     /// Adds those that have the names of OpenTelemetry's conventions for generative AI.

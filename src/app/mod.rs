@@ -16,6 +16,7 @@ use crate::engine::{Engine, Plan};
 use crate::store::ledger::Ledger;
 use crate::store::{self, Health};
 
+pub mod access;
 pub mod base;
 mod busy;
 pub mod coordination;
@@ -46,6 +47,7 @@ pub mod verify;
 mod view;
 pub mod workspace;
 
+use access::{Opens, Principal};
 use flight::Flights;
 pub use limits::Limits;
 use reload::Configuration;
@@ -53,8 +55,10 @@ use reload::Configuration;
 /// Who calls. Every verb takes one, so that nothing is done in nobody's name.
 #[derive(Clone)]
 pub struct Caller {
-    /// The namespace that the caller's credential opens.
+    /// The namespace of the call.
     pub namespace: Namespace,
+    /// Who it is, and what the credential opens.
+    pub principal: Arc<Principal>,
     /// The caller's own provider credential, for this call only.
     pub credential: Option<SecretString>,
     /// When the caller stops waiting for this call.
@@ -63,19 +67,39 @@ pub struct Caller {
 
 impl Caller {
     /// Somebody in a namespace, without a provider credential and with all the time in the world.
-    pub fn new(namespace: Namespace) -> Self {
-        Self { namespace, credential: None, deadline: None }
+    pub fn new(principal: Arc<Principal>, namespace: Namespace) -> Self {
+        Self { namespace, principal, credential: None, deadline: None }
     }
 
-    /// The only namespace that the caller may read and write; none for one who speaks for the server as a whole. As long as there are no
+    /// The server itself, in a namespace.
+    fn of(namespace: Namespace) -> Self {
+        Self::new(Arc::new(Principal::of(namespace.clone())), namespace)
+    }
+
+    /// The only namespace that the caller may read and write; none for one who speaks for the server as a whole. Where there are no
     /// credentials, that is everybody who reaches it.
     pub fn only_namespace(&self) -> Option<&Namespace> {
-        None
+        match &self.principal.opens {
+            Opens::One(namespace) => Some(namespace),
+            Opens::All => None,
+        }
+    }
+
+    /// Whether the caller speaks for the server as a whole.
+    ///
+    /// # Errors
+    /// SCOPE_MISSING.
+    pub fn speaks_for_the_server(&self) -> Result<(), Fault> {
+        if self.only_namespace().is_none() {
+            return Ok(());
+        }
+        let message = "this is about the server as a whole, for which the credential must open all namespaces:                        `antiphon keys create --all-namespaces` makes such a key";
+        Err(Fault::new(Reason::ScopeMissing, message).with("namespace", access::ALL_NAMESPACES))
     }
 
     /// Who is told to have done something: the name of the credential; empty without one.
     pub fn name(&self) -> &str {
-        ""
+        &self.principal.name
     }
 }
 

@@ -62,6 +62,7 @@ impl App {
             thread: resolved.source.map(|thread| thread.defaults),
             inherited_tools: Some(inherited),
             at_root: false,
+            namespace: caller.namespace.clone(),
         };
         let policy = probe.asked.on_tool_drift;
         let mut plan = self.engine.resolve(probe.asked, context).map_err(|fault| fault.within("request"))?;

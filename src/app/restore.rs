@@ -4,6 +4,7 @@
 //! A move by a turn is told by the exchange that the turn ended with, so it costs nothing of its own; one that no exchange tells of has a
 //! record. Both are met on the way back from the head.
 
+use crate::app::access::AUDIT;
 use crate::domain::exchange::{Exchange, HeadBefore};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph;
@@ -121,7 +122,7 @@ impl App {
         self.remember(&mut changes, repeat, "restore", id.as_str());
         match self.commit(namespace, &changes).await.map_err(store_fault)? {
             Ok(()) => {
-                tracing::info!(name: "thread.restored", thread = %id, exchange = %to);
+                tracing::info!(target: AUDIT, namespace = namespace.as_str(), thread = %id, exchange = %to, "thread.restored");
                 Ok(true)
             }
             Err(Lost::HeadMoved(_) | Lost::WorkspaceChanged(_) | Lost::ThreadChanged(_) | Lost::VersionGone(_)) => {

@@ -26,7 +26,7 @@ pub struct Stats {
     pub exact: bool,
     /// When they were counted.
     pub at: Moment,
-    /// What the store takes on disk.
+    /// What the store takes on disk; zero for who may not see all namespaces.
     pub disk_bytes: u64,
     /// Runs at work.
     pub active_runs: usize,
@@ -58,7 +58,8 @@ impl App {
             tally,
             exact,
             at,
-            disk_bytes: self.ledger.store().stats().disk_bytes,
+            // What all namespaces take together is for who may see all.
+            disk_bytes: caller.only_namespace().map_or(self.ledger.store().stats().disk_bytes, |_| 0),
             active_runs: self.flights.count_in(namespace),
             attached_coordinations: self.coordinations.attached_in(namespace),
         })

@@ -159,6 +159,10 @@ reasons! {
     ExchangeErased = "EXCHANGE_ERASED",
     /// Others share what was to be erased.
     EraseShared = "ERASE_SHARED",
+    /// The call came without a credential that is taken.
+    Unauthenticated = "UNAUTHENTICATED",
+    /// The credential does not allow this.
+    ScopeMissing = "SCOPE_MISSING",
 }
 
 /// What is wrong with one field.

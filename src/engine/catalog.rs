@@ -9,9 +9,11 @@ use super::config::{BackendConfig, Config, ConfigProblem, ContractConfig, check_
 use super::contract::{Schemas, parse_schema};
 use super::fallback;
 use super::nearest::hint;
+use super::open_to::OpenTo;
 use super::price::Prices;
 use super::profile::Profile;
 pub use super::prompt::{Kind, Prompt, Variable};
+use crate::domain::id::Namespace;
 use crate::domain::settings::Contract;
 
 /// What a contract's file ends with.
@@ -78,6 +80,8 @@ pub struct Catalog {
     pub prompts: BTreeMap<String, Prompt>,
     /// Profiles by id.
     pub profiles: BTreeMap<String, Profile>,
+    /// Which namespaces may use each backend.
+    pub backends: BTreeMap<String, OpenTo>,
     /// Contracts by id; `text` and `json` are always among them.
     pub contracts: BTreeMap<String, ConfiguredContract>,
     /// The profile of calls that name none.
@@ -87,6 +91,22 @@ pub struct Catalog {
 }
 
 impl Catalog {
+    /// A profile, where the namespace may use it.
+    pub fn profile(&self, id: &str, namespace: &Namespace) -> Option<&Profile> {
+        self.profiles.get(id).filter(|profile| profile.open_to.allows(namespace))
+    }
+
+    /// The profiles that a namespace may use, in the order of their ids.
+    pub fn profiles_of(&self, namespace: &Namespace) -> impl Iterator<Item = &Profile> + Clone {
+        let namespace = namespace.clone();
+        self.profiles.values().filter(move |profile| profile.open_to.allows(&namespace))
+    }
+
+    /// Whether a namespace may use a backend.
+    pub fn has_backend(&self, id: &str, namespace: &Namespace) -> bool {
+        self.backends.get(id).is_none_or(|open_to| open_to.allows(namespace))
+    }
+
     /// Reads and checks everything. Relative paths are taken from `base`, the folder of the configuration.
     ///
     /// # Errors
@@ -94,8 +114,10 @@ impl Catalog {
     pub fn load(config: &Config, base: &Path) -> Result<Self, Vec<ConfigProblem>> {
         let mut problems = Vec::new();
         check_backends(config, &mut problems);
+        let backends = backends_open_to(config, &mut problems);
         let mut catalog = Self {
-            profiles: profiles(config, &mut problems),
+            profiles: profiles(config, &backends, &mut problems),
+            backends,
             contracts: contracts(config, base, &mut problems),
             default_profile: config.default_profile.clone(),
             max_repair_attempts: config.max_repair_attempts(),
@@ -186,7 +208,23 @@ fn listed<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     words.into_iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn profiles(config: &Config, problems: &mut Vec<ConfigProblem>) -> BTreeMap<String, Profile> {
+/// Which namespaces may use each backend.
+fn backends_open_to(config: &Config, problems: &mut Vec<ConfigProblem>) -> BTreeMap<String, OpenTo> {
+    let of = |(id, backend): (&String, &BackendConfig)| {
+        let open_to = OpenTo::of(backend.namespaces.as_deref()).unwrap_or_else(|what| {
+            problems.push(ConfigProblem::new(format!("backends.{id}.namespaces"), what, ""));
+            OpenTo::default()
+        });
+        (id.clone(), open_to)
+    };
+    config.backends.iter().map(of).collect()
+}
+
+fn profiles(
+    config: &Config,
+    open_to: &BTreeMap<String, OpenTo>,
+    problems: &mut Vec<ConfigProblem>,
+) -> BTreeMap<String, Profile> {
     let mut profiles = BTreeMap::new();
     for (id, profile) in &config.profiles {
         let at = format!("profiles.{id}");
@@ -220,7 +258,13 @@ fn profiles(config: &Config, problems: &mut Vec<ConfigProblem>) -> BTreeMap<Stri
         }
         let (id, backend_id, model) = (id.clone(), profile.backend.clone(), profile.model.clone());
         let fallback = profile.fallback.clone();
-        profiles.insert(id.clone(), Profile { id, backend_id, model, parameters, fallback, prices, repair_attempts });
+        let own = OpenTo::of(profile.namespaces.as_deref()).unwrap_or_else(|what| {
+            problems.push(ConfigProblem::new(format!("{at}.namespaces"), what, ""));
+            OpenTo::default()
+        });
+        let open_to = open_to.get(&profile.backend).map_or(own.clone(), |backend| own.and(backend));
+        let profile = Profile { id, backend_id, model, parameters, fallback, prices, repair_attempts, open_to };
+        profiles.insert(profile.id.clone(), profile);
     }
     check_prices(&profiles, problems);
     profiles

@@ -84,6 +84,8 @@ pub struct ProfileConfig {
     pub fallback: Vec<String>,
     /// Repairs of answers that miss their form.
     pub repair: Option<RepairConfig>,
+    /// The namespaces that may use it; all when absent. To others it is not there.
+    pub namespaces: Option<Vec<String>>,
 }
 
 /// A contract: a schema here, or in a file.
@@ -108,6 +110,8 @@ pub struct BackendConfig {
     pub kind: String,
     /// Its limits.
     pub limits: Limits,
+    /// The namespaces that may use it, and the profiles on it; all when absent. To others it is not there.
+    pub namespaces: Option<Vec<String>>,
     /// The rest, for [`BackendConfig::settings`].
     pub rest: toml::Table,
 }
@@ -179,6 +183,20 @@ impl ProfileConfig {
     }
 }
 
+/// The key of the namespaces that may use a backend.
+const NAMESPACES: &str = "namespaces";
+
+/// The keys of every backend.
+const KNOWN: [&str; Limits::KEYS.len() + 1] = {
+    let mut known = [NAMESPACES; Limits::KEYS.len() + 1];
+    let mut at = 0;
+    while at < Limits::KEYS.len() {
+        known[at] = Limits::KEYS[at];
+        at += 1;
+    }
+    known
+};
+
 impl BackendConfig {
     fn read(at: &str, value: toml::Value) -> (Option<Self>, Vec<ConfigProblem>) {
         let toml::Value::Table(mut rest) = value else {
@@ -201,7 +219,9 @@ impl BackendConfig {
         }
         let (limits, wrong) = decode(at, toml::Value::Table(limits), &[]);
         problems.extend(wrong);
-        (Some(Self { kind, limits: limits.unwrap_or_default(), rest }), problems)
+        let namespaces = rest.remove(NAMESPACES);
+        let namespaces = namespaces.and_then(|value| one(&format!("{at}.{NAMESPACES}"), value, &mut problems));
+        (Some(Self { kind, limits: limits.unwrap_or_default(), namespaces, rest }), problems)
     }
 
     /// Of its kind and the settings of that. Its limits decide nothing about what is sent, and credentials are elsewhere: settings only name
@@ -223,7 +243,7 @@ impl BackendConfig {
 
     /// The settings of its kind as far as they can be read, so that the rest can be checked as well; with every mistake in them.
     pub fn read_settings<T: DeserializeOwned>(&self, backend_id: &str) -> (Option<T>, Vec<ConfigProblem>) {
-        decode(&format!("backends.{backend_id}"), toml::Value::Table(self.rest.clone()), &Limits::KEYS)
+        decode(&format!("backends.{backend_id}"), toml::Value::Table(self.rest.clone()), &KNOWN)
     }
 }
 

@@ -19,6 +19,7 @@ use super::resolve::Plan;
 use super::settings::{Written, merge, name};
 use super::{Answer, Engine};
 use crate::domain::fault::{Fault, Reason};
+use crate::domain::id::Namespace;
 use crate::domain::message::Message;
 use crate::domain::run::Observation;
 use crate::domain::settings::{EffectiveSetting, Parameters, Source, Warning};
@@ -42,8 +43,13 @@ pub struct Fallback {
     pub settings: Vec<EffectiveSetting>,
 }
 
-/// Those of a profile, in order. `above` are the parameters that go before any profile's.
-pub(crate) fn fallbacks(catalog: &Catalog, profile: &Profile, above: &[(&Parameters, Source)]) -> Vec<Fallback> {
+/// Those of a profile that a namespace may use, in order. `above` are the parameters that go before any profile's.
+pub(crate) fn fallbacks(
+    catalog: &Catalog,
+    namespace: &Namespace,
+    profile: &Profile,
+    above: &[(&Parameters, Source)],
+) -> Vec<Fallback> {
     let stands_in = |other: &Profile| {
         let mut written = Written::default();
         written.text(name::PROFILE, &other.id, Source::Profile);
@@ -59,7 +65,7 @@ pub(crate) fn fallbacks(catalog: &Catalog, profile: &Profile, above: &[(&Paramet
             settings: written.finish(),
         }
     };
-    profile.fallback.iter().filter_map(|id| catalog.profiles.get(id)).map(stands_in).collect()
+    profile.fallback.iter().filter_map(|id| catalog.profile(id, namespace)).map(stands_in).collect()
 }
 
 impl Plan {

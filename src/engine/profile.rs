@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::open_to::OpenTo;
 use super::price::Prices;
 use crate::domain::settings::Parameters;
 
@@ -22,6 +23,8 @@ pub struct Profile {
     pub fallback: Vec<String>,
     /// How often an answer without its form may be asked for again.
     pub repair_attempts: Option<u32>,
+    /// The namespaces that may use it, and its backend.
+    pub open_to: OpenTo,
 }
 
 /// Parameters as they are configured, in profiles and in prompts.

@@ -11,7 +11,7 @@ use super::settings::{Written, merge, name};
 use super::setup::{Setup, Stand};
 use crate::domain::drift;
 use crate::domain::fault::{Fault, Field, Reason};
-use crate::domain::id::Hash;
+use crate::domain::id::{Hash, Namespace};
 use crate::domain::message::Message;
 use crate::domain::settings::{
     Contract, ContractChoice, EffectiveSetting, Parameters, Source, ThreadDefaults, ToolChoice, Warning,
@@ -62,7 +62,7 @@ pub struct PromptInput {
 }
 
 /// What the place in the graph brings.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Context {
     /// Defaults of the thread.
     pub thread: Option<ThreadDefaults>,
@@ -70,6 +70,8 @@ pub struct Context {
     pub inherited_tools: Option<ToolSet>,
     /// There is no history.
     pub at_root: bool,
+    /// Who asks: only what is open to it is there.
+    pub namespace: Namespace,
 }
 
 /// One execution, resolved: everything but the history and the credential.
@@ -150,8 +152,10 @@ impl Resolver<'_> {
             written.text(name::PROMPT, &prompt.id, Source::Request);
         }
 
-        let chosen = self.profile_id(asked.profile_id.as_deref(), prompt, &thread)?;
-        let profile = self.setup.catalog.profiles.get(&chosen.value).ok_or_else(|| self.unknown_profile(&chosen))?;
+        let chosen = self.profile_id(asked.profile_id.as_deref(), prompt, &thread, &context.namespace)?;
+        let namespace = &context.namespace;
+        let profile = self.setup.catalog.profile(&chosen.value, namespace);
+        let profile = profile.ok_or_else(|| self.unknown_profile(&chosen, namespace))?;
         self.setup.stand(&profile.backend_id)?;
         written.text(name::PROFILE, &profile.id, chosen.source);
         written.text(name::BACKEND, &profile.backend_id, Source::Profile);
@@ -167,7 +171,7 @@ impl Resolver<'_> {
         // A model that the caller named is that of no other profile.
         let fallbacks = if model.source == Source::Profile {
             let [asked, of_prompt, _] = layers;
-            fallbacks(&self.setup.catalog, profile, &[asked, of_prompt])
+            fallbacks(&self.setup.catalog, namespace, profile, &[asked, of_prompt])
         } else {
             Vec::new()
         };
@@ -243,6 +247,7 @@ impl Resolver<'_> {
         asked: Option<&str>,
         prompt: Option<&Prompt>,
         thread: &ThreadDefaults,
+        namespace: &Namespace,
     ) -> Result<Chosen<String>, Fault> {
         let choices = [
             (asked, Source::Request),
@@ -256,12 +261,16 @@ impl Resolver<'_> {
                         `default_profile`: name one";
             Fault::new(Reason::ProfileMissing, text)
                 .at("profile_id", "is needed")
-                .with("known_profiles", join(self.setup.catalog.profiles.keys().map(String::as_str)))
+                .with("known_profiles", join(self.known_profiles(namespace)))
         })
     }
 
-    fn unknown_profile(&self, chosen: &Chosen<String>) -> Fault {
-        let known = self.setup.catalog.profiles.keys().map(String::as_str);
+    fn known_profiles(&self, namespace: &Namespace) -> impl Iterator<Item = &str> + Clone {
+        self.setup.catalog.profiles_of(namespace).map(|profile| profile.id.as_str())
+    }
+
+    fn unknown_profile(&self, chosen: &Chosen<String>, namespace: &Namespace) -> Fault {
+        let known = self.known_profiles(namespace);
         let from = match chosen.source {
             Source::Prompt => ", which the prompt names",
             Source::Thread => ", which the thread's defaults name",

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::backend::scripted::Scripted;
 use super::backend::{Backend, Delta};
 use super::{Asked, Catalog, Config, Context, Engine, Events, Executed, Execution, Opened, Plan, Setup};
-use crate::domain::id::Moment;
+use crate::domain::id::{Moment, Namespace};
 use crate::domain::message::{Message, Role};
 use crate::domain::run::AttemptKind;
 use crate::domain::settings::Warning;
@@ -97,7 +97,9 @@ pub(crate) fn say(text: &str) -> Asked {
 
 /// The plan of a request at a root.
 pub(crate) fn plan(engine: &Engine, asked: Asked) -> Plan {
-    engine.resolve(asked, Context { at_root: true, ..Context::default() }).unwrap_or_else(|fault| panic!("{fault:?}"))
+    let namespace = Namespace::default_namespace();
+    let context = Context { thread: None, inherited_tools: None, at_root: true, namespace };
+    engine.resolve(asked, context).unwrap_or_else(|fault| panic!("{fault:?}"))
 }
 
 /// Admits and executes.

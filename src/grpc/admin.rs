@@ -80,7 +80,7 @@ impl Admin {
             uptime: Some(duration(self.started.elapsed())),
             limits: limits.collect(),
             unimplemented_features: unimplemented::features().into_iter().map(str::to_owned).collect(),
-            configured: Some(admin::counts_to_pb(&setup)),
+            configured: Some(admin::counts_to_pb(&setup, &call.caller.namespace)),
         }
     }
 }

@@ -9,8 +9,9 @@ use super::convert::catalog::{self, Detail};
 use super::page::{Query, Sizes};
 use super::pb;
 use super::pb::catalog_service_server::CatalogService;
-use crate::app::App;
+use crate::app::{App, Caller};
 use crate::domain::fault::{Fault, Reason};
+use crate::engine::BackendView;
 
 /// CatalogService.
 pub(super) struct Catalogs {
@@ -45,6 +46,14 @@ fn page<T>(
     }
     let next = if rest.peek().is_some() { query.token(last.as_bytes()) } else { String::new() };
     Ok((items, next))
+}
+
+/// A backend's load is of all namespaces, so it is for who may see all.
+fn load_for(caller: &Caller, view: BackendView) -> BackendView {
+    match caller.only_namespace() {
+        None => view,
+        Some(_) => BackendView { in_use: 0, queued: 0, ..view },
+    }
 }
 
 fn unknown(kind: &'static str, id: &str) -> Fault {
@@ -100,9 +109,8 @@ impl CatalogService for Catalogs {
             let setup = self.app.engine().setup();
             let known = setup.catalog();
             let all = known
-                .profiles
-                .iter()
-                .map(|(id, profile)| (id.clone(), catalog::profile_to_pb(profile, known.default_profile.as_deref())));
+                .profiles_of(&call.caller.namespace)
+                .map(|profile| (profile.id.clone(), catalog::profile_to_pb(profile, known.default_profile.as_deref())));
             let (profiles, next_page_token) =
                 page("CatalogService.ListProfiles", &call, request.page_size, &request.page_token, all)?;
             Ok(pb::ListProfilesResponse { profiles, next_page_token })
@@ -119,7 +127,7 @@ impl CatalogService for Catalogs {
         call.answer(async {
             let setup = self.app.engine().setup();
             let known = setup.catalog();
-            let profile = known.profiles.get(&id).ok_or_else(|| unknown("profile", &id))?;
+            let profile = known.profile(&id, &call.caller.namespace).ok_or_else(|| unknown("profile", &id))?;
             Ok(pb::InspectProfileResponse {
                 profile: Some(catalog::profile_to_pb(profile, known.default_profile.as_deref())),
             })
@@ -135,7 +143,10 @@ impl CatalogService for Catalogs {
         let request = request.into_inner();
         call.answer(async {
             let setup = self.app.engine().setup();
-            let all = setup.backends().map(|view| (view.id.clone(), catalog::backend_to_pb(view)));
+            let all = setup
+                .backends()
+                .filter(|view| setup.catalog().has_backend(&view.id, &call.caller.namespace))
+                .map(|view| (view.id.clone(), catalog::backend_to_pb(load_for(&call.caller, view))));
             let (backends, next_page_token) =
                 page("CatalogService.ListBackends", &call, request.page_size, &request.page_token, all)?;
             Ok(pb::ListBackendsResponse { backends, next_page_token })
@@ -150,7 +161,9 @@ impl CatalogService for Catalogs {
         let call = Call::of(&request)?;
         let id = request.into_inner().backend_id;
         call.answer(async {
-            let view = self.app.engine().setup().backend(&id).ok_or_else(|| unknown("backend", &id))?;
+            let setup = self.app.engine().setup();
+            let view = setup.backend(&id).filter(|_| setup.catalog().has_backend(&id, &call.caller.namespace));
+            let view = load_for(&call.caller, view.ok_or_else(|| unknown("backend", &id))?);
             Ok(pb::InspectBackendResponse { backend: Some(catalog::backend_to_pb(view)) })
         })
         .await

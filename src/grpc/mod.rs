@@ -6,8 +6,10 @@ use tonic::service::Routes;
 use tonic_health::pb::health_server::{Health, HealthServer};
 
 use crate::app::App;
+use crate::app::access::Door;
 
 mod admin;
+mod admit;
 mod ask;
 mod call;
 mod catalog;
@@ -19,6 +21,7 @@ mod exchange;
 mod explained;
 pub mod fingerprint;
 mod graph;
+mod metered;
 pub mod observe;
 mod outcome;
 pub mod page;
@@ -26,6 +29,7 @@ pub mod pb;
 mod position;
 mod retention;
 mod run;
+mod scope;
 pub mod status;
 mod thread;
 mod tool;
@@ -65,6 +69,7 @@ macro_rules! service {
 /// When the descriptors of the API cannot be read, which is a fault of the build.
 pub fn routes(
     app: &Arc<App>,
+    door: &Arc<dyn Door>,
     facts: Facts,
     wire: Wire,
     health: HealthServer<impl Health>,
@@ -77,7 +82,7 @@ pub fn routes(
             .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
     };
     let exchanges = exchange::Exchanges::new(Arc::clone(app));
-    Ok(Routes::new(health)
+    let routes = Routes::new(health)
         .add_service(reflection().build_v1()?)
         .add_service(reflection().build_v1alpha()?)
         .add_service(service!(wire, exchange_service_server::ExchangeServiceServer, exchanges))
@@ -104,5 +109,8 @@ pub fn routes(
             wire,
             workspace_service_server::WorkspaceServiceServer,
             workspace::Workspaces::new(Arc::clone(app))
-        )))
+        ));
+    let admission = admit::Admission { door: Arc::clone(door), rpcs: app.meters().rpcs().clone() };
+    let admitted = axum::middleware::from_fn_with_state(admission, admit::admit);
+    Ok(Routes::from(routes.into_axum_router().layer(admitted)))
 }

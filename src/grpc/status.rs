@@ -118,6 +118,8 @@ pub fn code(fault: &Fault) -> Code {
         ProviderTimeout | Deadline => Code::DeadlineExceeded,
         ProviderUnavailable | ProviderBadAnswer | StoreReadOnly | StoreUnavailable | ShuttingDown => Code::Unavailable,
         StoreCorrupt => Code::DataLoss,
+        Unauthenticated => Code::Unauthenticated,
+        ScopeMissing => Code::PermissionDenied,
         Internal => Code::Internal,
     }
 }

@@ -4,6 +4,8 @@
 
 mod file;
 mod health;
+mod listen;
+mod locks;
 mod offline;
 mod opening;
 mod parts;
@@ -22,13 +24,15 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinError;
 use tonic::service::{InterceptorLayer, Routes};
-use tonic::transport::server::{Server as Transport, TcpIncoming};
+use tonic::transport::server::Server as Transport;
 
 pub use self::file::ConfigFile;
-pub use self::offline::{Damage, Told, verify_offline};
+pub use self::offline::{Damage, Told, free_bytes, verify_offline};
 pub use self::parts::{Furnished, setup};
 
 use self::health::HealthWatch;
+use self::listen::connections;
+use self::locks::Locks;
 use self::scratch::Scratch;
 use self::watched::{Asker, Look, Watched};
 use super::config::{Config, ServerConfig};
@@ -109,6 +113,8 @@ pub struct Server {
     pub config: Config,
     /// What comes of it.
     pub setup: Setup,
+    /// What lets callers in.
+    pub locks: Locks,
     /// Where it is read anew.
     pub configuration: Arc<dyn Configuration>,
     /// Asks for that.
@@ -134,7 +140,7 @@ impl Server {
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), Error> {
         tokio::pin!(shutdown);
-        let Self { config, setup, configuration, reload, place, clock, ids } = self;
+        let Self { config, setup, locks, configuration, reload, place, clock, ids } = self;
         let started_at = clock.now();
         let (settings, limits) = (config.server.clone(), config.limits.clone());
         let kept = usize::try_from(config.store.exchange_cache_mebibytes.saturating_mul(1 << 20)).unwrap_or(usize::MAX);
@@ -149,7 +155,7 @@ impl Server {
         };
         let ephemeral = scratch.is_some();
         let work = tokio::task::spawn_blocking(move || open_store(&config, &place));
-        let (store, listener) = opening::wait(listener, work).await?;
+        let (store, listener) = opening::wait(listener, locks.certificates.clone(), work).await?;
         let facts = Facts {
             version: env!("CARGO_PKG_VERSION"),
             store_kind: "sled",
@@ -163,7 +169,7 @@ impl Server {
         let seed = u64::try_from(ids.uuid().as_u128() & u128::from(u64::MAX)).unwrap_or_default();
         let engine = Arc::new(Engine::new(setup, Arc::clone(&clock), Arc::clone(&ids), seed));
         let app = App::new(ledger, engine, configuration, clock, Arc::clone(&ids), limits);
-        let served = serve(&app, facts, &settings, ids, listener, watch, ready, &reload, shutdown).await;
+        let served = serve(&app, facts, &settings, &locks, ids, listener, watch, ready, &reload, shutdown).await;
         let closed = app.ledger().store().close().await;
         drop(scratch);
         tracing::info!("server.stopped");
@@ -178,6 +184,7 @@ async fn serve(
     app: &Arc<App>,
     facts: Facts,
     settings: &ServerConfig,
+    locks: &Locks,
     ids: Arc<dyn Ids>,
     listener: TcpListener,
     (asker, looks): (Asker, UnboundedReceiver<Look>),
@@ -187,12 +194,13 @@ async fn serve(
 ) -> Result<(), Error> {
     let (reporter, health) = tonic_health::server::health_reporter();
     let wire = Wire { max_request_bytes: settings.max_message_bytes, max_response_bytes: MAX_RESPONSE_BYTES };
-    let routes = grpc::routes(app, facts, wire, health).map_err(|error| Error::Broken(error.to_string()))?;
-    let routes = Routes::from(routes.into_axum_router().merge(web::routes(app)));
-    let admit = InterceptorLayer::new(move |request| observe::admit(&*ids, request));
+    let routes =
+        grpc::routes(app, &locks.door, facts, wire, health).map_err(|error| Error::Broken(error.to_string()))?;
+    let routes = Routes::from(routes.into_axum_router().merge(web::routes(app, &locks.door)));
+    let identify = InterceptorLayer::new(move |request| observe::identify(&*ids, request));
     let (stop, stopped) = oneshot::channel::<()>();
-    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-    let router = transport(settings).layer(admit).layer(grpc::trace::layer()).add_routes(routes);
+    let incoming = connections(listener, locks.certificates.clone(), settings.max_connections);
+    let router = transport(settings).layer(identify).layer(grpc::trace::layer()).add_routes(routes);
     let mut serving = tokio::spawn(router.serve_with_incoming_shutdown(incoming, async {
         // A sender that is gone means the end as well.
         stopped.await.ok();
@@ -203,6 +211,7 @@ async fn serve(
         () = shutdown => None,
         ended = &mut serving => Some(ended),
         never = reloads(app, reload) => match never {},
+        never = locks.clone().look() => match never {},
     };
     watch.stop().await;
     if let Some(ended) = ended {

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use self::locate::Lines;
 use super::environment::{Environment, user_folder};
 use super::telemetry::{self, traces};
+use super::{access, tls};
 use crate::app;
 use crate::engine::{self, ConfigProblem, decode, unknown_key};
 
@@ -30,6 +31,10 @@ pub struct Config {
     pub log: telemetry::Config,
     /// The traces.
     pub traces: traces::Config,
+    /// Who may call.
+    pub access: access::Config,
+    /// How connections are encrypted.
+    pub tls: tls::Config,
     /// Limits of the verbs.
     pub limits: app::Limits,
     /// Profiles, backends, prompts and contracts.
@@ -52,6 +57,8 @@ pub struct ServerConfig {
     pub max_message_bytes: usize,
     /// Requests at work on one connection; more wait.
     pub max_streams_per_connection: u32,
+    /// Connections at once; more wait to be accepted.
+    pub max_connections: usize,
 }
 
 impl Default for ServerConfig {
@@ -63,6 +70,7 @@ impl Default for ServerConfig {
             // Room for a few pictures.
             max_message_bytes: 32 << 20,
             max_streams_per_connection: 1_000,
+            max_connections: 10_000,
         }
     }
 }
@@ -259,11 +267,14 @@ fn sum(table: toml::Table, base: PathBuf) -> (Config, Vec<ConfigProblem>) {
             "log" => part(&key, value, &mut config.log, &mut problems),
             "traces" => part(&key, value, &mut config.traces, &mut problems),
             "limits" => part(&key, value, &mut config.limits, &mut problems),
+            "access" => part(&key, value, &mut config.access, &mut problems),
+            "tls" => part(&key, value, &mut config.tls, &mut problems),
             _ if engine::Config::KEYS.contains(&key.as_str()) => {
                 engine.insert(key, value);
             }
             unknown => {
-                let known = [&["server", "store", "log", "traces", "limits"][..], &engine::Config::KEYS].concat();
+                let ours = ["server", "store", "log", "traces", "limits", "access", "tls"];
+                let known = [&ours[..], &engine::Config::KEYS].concat();
                 problems.push(unknown_key("", unknown, &known));
             }
         }
@@ -276,6 +287,8 @@ fn sum(table: toml::Table, base: PathBuf) -> (Config, Vec<ConfigProblem>) {
     };
     problems.extend(config.log.problems().into_iter().map(of("log")));
     problems.extend(config.traces.problems().into_iter().map(of("traces")));
+    problems.extend(config.access.problems().into_iter().map(of("access")));
+    problems.extend(config.tls.problems().into_iter().map(of("tls")));
     (config, problems)
 }
 

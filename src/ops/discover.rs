@@ -212,7 +212,8 @@ async fn from_this_machine(candidates: &[Local], wished: Option<&str>) -> Option
 /// Canned echoes, so that everything but a model can be tried.
 fn echo() -> Found {
     let mut engine = Config { default_profile: Some("echo".to_owned()), ..Config::default() };
-    let backend = BackendConfig { kind: "scripted".to_owned(), limits: Limits::default(), rest: Table::new() };
+    let backend =
+        BackendConfig { kind: "scripted".to_owned(), limits: Limits::default(), namespaces: None, rest: Table::new() };
     engine.backends.insert("echo".to_owned(), backend);
     engine.profiles.insert("echo".to_owned(), profile("echo", "echo"));
     let keys: Vec<&str> = PROVIDERS.iter().flat_map(|provider| provider.keys).copied().collect();
@@ -248,7 +249,7 @@ fn add(
         let quirks = quirks.iter().map(|(name, word)| ((*name).to_owned(), text(word)));
         rest.insert("quirks".to_owned(), Value::Table(quirks.collect()));
     }
-    let backend = BackendConfig { kind: kind.to_owned(), limits: Limits::default(), rest };
+    let backend = BackendConfig { kind: kind.to_owned(), limits: Limits::default(), namespaces: None, rest };
     engine.backends.insert(id.to_owned(), backend);
     engine.profiles.insert(id.to_owned(), profile(id, model));
     engine.default_profile.get_or_insert_with(|| id.to_owned());
@@ -256,7 +257,15 @@ fn add(
 
 fn profile(backend: &str, model: &str) -> ProfileConfig {
     let (backend, model) = (backend.to_owned(), model.to_owned());
-    ProfileConfig { backend, model, parameters: Default::default(), fallback: Vec::new(), prices: None, repair: None }
+    ProfileConfig {
+        backend,
+        model,
+        parameters: Default::default(),
+        fallback: Vec::new(),
+        prices: None,
+        repair: None,
+        namespaces: None,
+    }
 }
 
 /// The models of a server; absent when it does not say.

@@ -1,5 +1,6 @@
-//! The real clock and the real ids. It must not know who asks.
+//! The real clock, the real ids and real chance. It must not know who asks.
 
+use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use uuid::Uuid;
@@ -19,6 +20,16 @@ impl Clock for SystemClock {
         let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
         Moment(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
     }
+}
+
+/// Bytes that nobody can guess.
+///
+/// # Errors
+/// When the system has none to give.
+pub fn random<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(bytes)
 }
 
 /// Ids by time and chance, in order within the process.

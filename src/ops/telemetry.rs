@@ -1,8 +1,13 @@
-//! The log: events of this program's own, for people or as JSON, on standard error; and the traces beside it. It must not know what is logged.
+//! The log: events of this program's own, for people or as JSON, on standard error; the audit log, which has a file of its own; and the traces
+//! beside them. It must not know what is logged.
 
 pub mod traces;
 
+use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use opentelemetry_otlp::ExporterBuildError;
 use serde::Deserialize;
@@ -14,6 +19,7 @@ use tracing_subscriber::{EnvFilter, Layer};
 
 use self::traces::Traces;
 use super::environment::Environment;
+use crate::app::access::AUDIT;
 
 /// Only this program's events: those of libraries are many, and may hold what passes through them.
 const TARGET: &str = "antiphon";
@@ -30,6 +36,9 @@ pub struct Config {
     pub format: Format,
     /// What is logged: `error`, `warn`, `info`, `debug`, `trace` or `off`.
     pub level: String,
+    /// A file to which what is done to the store as a whole, and who may do it, is written as well, a JSON object a line; relative to the
+    /// configuration. It is only ever added to.
+    pub audit_file: Option<PathBuf>,
 }
 
 /// How an event is written.
@@ -48,7 +57,7 @@ const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 impl Default for Config {
     fn default() -> Self {
-        Self { format: Format::default(), level: "info".to_owned() }
+        Self { format: Format::default(), level: "info".to_owned(), audit_file: None }
     }
 }
 
@@ -74,9 +83,30 @@ pub enum Error {
     /// The process has a log already.
     #[error("{0}")]
     Log(#[from] TryInitError),
+    /// The audit log cannot be written.
+    #[error("{}: {cause}", file.display())]
+    Audit {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        cause: io::Error,
+    },
     /// Traces cannot go where they are to go.
     #[error("traces cannot be sent: {0}")]
     Traces(#[from] ExporterBuildError),
+}
+
+impl Error {
+    /// What to do.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Log(_) => "",
+            Self::Audit { .. } => {
+                "name another `audit_file` under `[log]`, in a folder that is there and that the server may write"
+            }
+            Self::Traces(_) => "mend `[traces]` or the environment's OTEL_EXPORTER_OTLP_ENDPOINT",
+        }
+    }
 }
 
 /// Starts the log of this process, and its traces where they are configured. Within a runtime.
@@ -85,6 +115,7 @@ pub enum Error {
 /// When the process has a log already, or traces cannot go where they are to go.
 pub fn start(
     config: &Config,
+    base: &Path,
     traces: &traces::Config,
     environment: &dyn Environment,
     colours: bool,
@@ -104,8 +135,19 @@ pub fn start(
         Format::Pretty => log.with_ansi(colours).with_target(false).boxed(),
         Format::Json => log.json().flatten_event(true).boxed(),
     };
-    tracing_subscriber::registry().with(sent).with(log.with_filter(config.filter())).try_init()?;
+    let audit = config.audit_file.as_ref().map(|file| audit_file(&base.join(file))).transpose()?.map(|file| {
+        let audit = tracing_subscriber::fmt::layer().with_writer(Mutex::new(file)).json().flatten_event(true);
+        audit.with_filter(Targets::new().with_target(AUDIT, LevelFilter::INFO))
+    });
+    let log = log.with_filter(config.filter());
+    tracing_subscriber::registry().with(sent).with(audit).with(log).try_init()?;
     Ok(traces)
+}
+
+/// Opens the file to add to. Only the server's own user may read it.
+fn audit_file(file: &Path) -> Result<File, Error> {
+    let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(file);
+    opened.map_err(|cause| Error::Audit { file: file.to_owned(), cause })
 }
 
 #[cfg(test)]

@@ -5,12 +5,65 @@ mod metrics;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 use crate::app::App;
+use crate::app::access::{Door, Opens, Scope};
 
 /// What is served.
-pub fn routes(app: &Arc<App>) -> Router {
+pub fn routes(app: &Arc<App>, door: &Arc<dyn Door>) -> Router {
     let app = Arc::clone(app);
-    Router::new().route("/metrics", get(move || std::future::ready(metrics::answer(&app))))
+    Router::new()
+        .route("/metrics", get(move || std::future::ready(metrics::answer(&app))))
+        .layer(middleware::from_fn_with_state(Arc::clone(door), guard))
+}
+
+/// Lets in who may look at the server as a whole: what is served here is about all namespaces.
+async fn guard(State(door): State<Arc<dyn Door>>, mut request: Request, next: Next) -> Response {
+    let shown = request.headers_mut().remove(AUTHORIZATION).and_then(|value| credential(&value));
+    let principal = match door.admit(shown.as_deref()) {
+        Ok(principal) => principal,
+        Err(fault) => {
+            let asks = [(WWW_AUTHENTICATE, r#"Basic realm="antiphon", charset="UTF-8""#)];
+            return (StatusCode::UNAUTHORIZED, asks, format!("{}\n", fault.message)).into_response();
+        }
+    };
+    if principal.opens != Opens::All || principal.allows(Scope::Read).is_err() {
+        let told = "this needs a key of all namespaces with the scope `read`: `antiphon keys create --all-namespaces --scope read`\n";
+        return (StatusCode::FORBIDDEN, told).into_response();
+    }
+    next.run(request).await
+}
+
+/// A key as a program shows it, or as a browser does: as the password of any user.
+fn credential(value: &HeaderValue) -> Option<String> {
+    let (kind, shown) = value.to_str().ok()?.split_once(' ')?;
+    if kind.eq_ignore_ascii_case("bearer") {
+        return Some(shown.trim().to_owned());
+    }
+    let pair = STANDARD.decode(shown.trim()).ok().filter(|_| kind.eq_ignore_ascii_case("basic"))?;
+    let pair = String::from_utf8(pair).ok()?;
+    pair.split_once(':').map(|(_, password)| password.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_shown_as_programs_and_browsers_do() {
+        let of = |value: &str| credential(&HeaderValue::from_str(value).unwrap());
+        assert_eq!(of("Bearer k"), Some("k".to_owned()));
+        assert_eq!(of(&format!("basic {}", STANDARD.encode("me:k:1"))), Some("k:1".to_owned()));
+        for nothing in ["k", "Basic ***", "Digest x", &format!("Basic {}", STANDARD.encode("k"))] {
+            assert_eq!(of(nothing), None, "{nothing}");
+        }
+    }
 }

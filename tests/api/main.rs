@@ -14,6 +14,7 @@ mod support;
 
 pub(crate) use support::{look, raw, stub};
 
+mod access;
 mod branches;
 mod busy;
 mod capture;
@@ -23,6 +24,7 @@ mod ends;
 mod errors;
 mod explain;
 mod fallback;
+mod foreign;
 mod generation;
 mod graph;
 mod heads;
@@ -46,6 +48,7 @@ mod stats;
 mod store;
 mod streams;
 mod threads;
+mod tls;
 mod tool_audit;
 mod tools;
 mod traces;

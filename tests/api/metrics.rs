@@ -69,6 +69,10 @@ async fn what_happened_is_counted_without_content() {
     has(&answer, "antiphon_backend_capacity{backend=\"script\"} 16");
     has(&answer, "antiphon_store_writable 1");
     has(&answer, "antiphon_runs_at_work 0");
+    has(&answer, "antiphon_rpcs_total{method=\"ExchangeService/Capture\",code=\"OK\"} 2");
+    has(&answer, "antiphon_rpcs_total{method=\"ExchangeService/Run\",code=\"INVALID_ARGUMENT\"} 1");
+    has(&answer, "antiphon_rpcs_at_work{method=\"ExchangeService/Capture\"} 0");
+    has(&answer, "antiphon_rpc_duration_seconds_count{method=\"ExchangeService/Continue\"} 1");
     assert!(!answer.contains("canary"), "{answer}");
 }
 

@@ -11,9 +11,11 @@
 
 mod branching;
 mod coordinating;
+mod doctor;
 mod documents;
 mod examples;
 mod keeping;
+mod keys;
 mod line;
 mod moving;
 mod preparing;

@@ -2,8 +2,11 @@
 
 use std::net::SocketAddr;
 
+use bytes::{Buf, BufMut};
 use prost::Message;
 use tonic::Status;
+use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use tonic::transport::Channel;
 
 use super::server::Running;
 
@@ -37,4 +40,64 @@ pub(crate) async fn refused_at(address: SocketAddr, rpc: &str, bytes: Vec<u8>, h
     let answer = request.body(bytes).send().await.unwrap();
     assert_eq!(answer.status(), 200);
     Status::from_header_map(answer.headers()).expect("an answer that is only a status")
+}
+
+/// Bytes as they are, for messages that are known by name only.
+#[derive(Clone, Default)]
+struct Bytes;
+
+impl Codec for Bytes {
+    type Encode = Vec<u8>;
+    type Decode = Vec<u8>;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self
+    }
+}
+
+impl Encoder for Bytes {
+    type Item = Vec<u8>;
+    type Error = Status;
+
+    fn encode(&mut self, item: Vec<u8>, into: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        into.put_slice(&item);
+        Ok(())
+    }
+}
+
+impl Decoder for Bytes {
+    type Item = Vec<u8>;
+    type Error = Status;
+
+    fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<Vec<u8>>, Status> {
+        Ok(Some(from.copy_to_bytes(from.remaining()).to_vec()))
+    }
+}
+
+/// Every answer to a call of any kind, such as `ThreadService/Get`, until it ends; with these headers.
+pub(crate) async fn call(
+    channel: Channel,
+    rpc: &str,
+    messages: Vec<Vec<u8>>,
+    headers: &[(&'static str, &str)],
+) -> Result<Vec<Vec<u8>>, Status> {
+    let mut client = tonic::client::Grpc::new(channel);
+    client.ready().await.expect("a server that listens");
+    let mut request = tonic::Request::new(tokio_stream::iter(messages));
+    for (name, value) in headers {
+        request.metadata_mut().insert(*name, value.parse().unwrap());
+    }
+    let path = format!("/antiphon.v1.{rpc}").parse().unwrap();
+    let mut answers = client.streaming(request, path, Bytes).await?.into_inner();
+    let mut all = Vec::new();
+    while let Some(answer) = answers.message().await? {
+        all.push(answer);
+    }
+    Ok(all)
 }

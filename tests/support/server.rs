@@ -104,19 +104,26 @@ impl Running {
         Self::start(scripted("")).await
     }
 
+    /// On a new store, with files beside the configuration that are written before.
+    pub(crate) async fn start_beside(config: impl Into<String>, write: impl FnOnce(&Path)) -> Self {
+        let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+        write(folder.path());
+        Self::start_in(config.into(), folder, Sources::real()).await
+    }
+
     async fn start_in(config: String, folder: Arc<tempfile::TempDir>, sources: Sources) -> Self {
         let path = folder.path().join("antiphon.toml");
         std::fs::write(&path, &config).expect("a temporary file");
         let (parsed, source) = config::parse(&config, &path).expect("the test's configuration is right");
         let Sources { clock, ids } = sources.clone();
-        let setup = match setup(&parsed, &Nothing, &clock) {
-            Ok(furnished) => furnished.setup,
+        let (setup, locks) = match setup(&parsed, &Nothing, &clock) {
+            Ok(furnished) => (furnished.setup, furnished.locks),
             Err(problems) => panic!("the test's configuration is wrong: {problems:?}"),
         };
         let place = Place::Kept(folder.path().join("data"));
         let file = ConfigFile::new(&source, parsed.clone(), Arc::new(Nothing), Arc::clone(&clock));
-        let server =
-            Server { config: parsed, setup, configuration: Arc::new(file), reload: Arc::default(), place, clock, ids };
+        let (configuration, reload) = (Arc::new(file), Arc::default());
+        let server = Server { config: parsed, setup, locks, configuration, reload, place, clock, ids };
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();

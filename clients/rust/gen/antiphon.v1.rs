@@ -933,6 +933,11 @@ pub enum ErrorReason {
     DocumentNotFound = 63,
     /// FAILED_PRECONDITION: others share what was to be erased. Metadata: `shared_by`.
     EraseShared = 64,
+    /// UNAUTHENTICATED: the call came without a credential, or with one that this server does not take. Which of both is all that is told.
+    Unauthenticated = 65,
+    /// PERMISSION_DENIED: the credential does not allow this. Metadata: `scope` that is missing, or `namespace` that it opens where the call names
+    /// another; neither depends on what is stored.
+    ScopeMissing = 66,
 }
 impl ErrorReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1008,6 +1013,8 @@ impl ErrorReason {
             Self::ExchangeErased => "ERROR_REASON_EXCHANGE_ERASED",
             Self::DocumentNotFound => "ERROR_REASON_DOCUMENT_NOT_FOUND",
             Self::EraseShared => "ERROR_REASON_ERASE_SHARED",
+            Self::Unauthenticated => "ERROR_REASON_UNAUTHENTICATED",
+            Self::ScopeMissing => "ERROR_REASON_SCOPE_MISSING",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1082,6 +1089,8 @@ impl ErrorReason {
             "ERROR_REASON_EXCHANGE_ERASED" => Some(Self::ExchangeErased),
             "ERROR_REASON_DOCUMENT_NOT_FOUND" => Some(Self::DocumentNotFound),
             "ERROR_REASON_ERASE_SHARED" => Some(Self::EraseShared),
+            "ERROR_REASON_UNAUTHENTICATED" => Some(Self::Unauthenticated),
+            "ERROR_REASON_SCOPE_MISSING" => Some(Self::ScopeMissing),
             _ => None,
         }
     }
@@ -2896,7 +2905,7 @@ pub struct StatsResponse {
     /// Output only. The records by kind.
     #[prost(message, repeated, tag = "1")]
     pub records: ::prost::alloc::vec::Vec<RecordCount>,
-    /// Output only. How many bytes the store takes on disk, all namespaces and the store's own included.
+    /// Output only. How many bytes the store takes on disk, all namespaces and the store's own included; 0 unless the credential opens all.
     #[prost(uint64, tag = "2")]
     pub disk_bytes: u64,
     /// Output only. Content in bytes before it was compressed and before what is the same was kept once.

@@ -76,6 +76,7 @@ impl App {
             }
             From::Initial(turn) => {
                 let turn = Turn { stream: deltas, ..*turn };
+                live.expects(deltas);
                 self.launch(caller, &live, turn, Claim::Initial(opening), turnstile).await?;
                 return self.open(caller, live, 0, deltas, false);
             }

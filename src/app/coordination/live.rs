@@ -138,8 +138,10 @@ struct Board {
     unread: usize,
     /// Its turn has waited long enough for the client to read, and goes on without.
     impatient: bool,
-    /// The attached stream tells the pieces of answers.
+    /// The attached stream, or the one that is expected, tells the pieces of answers.
     listens: bool,
+    /// The stream of whoever began it comes once its first turn has.
+    expected: bool,
     /// Counts the streams; the last one is attached unless it has let go.
     streams: u64,
     attached: bool,
@@ -363,7 +365,7 @@ impl Live {
     /// A step begins, which may be over before anybody hears of it.
     pub(super) fn takes_off(&self, flight: &Arc<Flight>) {
         let mut board = self.board();
-        board.untold = (board.attached && board.listens).then(|| Arc::clone(flight));
+        board.untold = ((board.attached || board.expected) && board.listens).then(|| Arc::clone(flight));
     }
 
     /// The flight of the last step of a run, at work or over, as long as what it told may not have been told.
@@ -465,11 +467,19 @@ impl Live {
         }
     }
 
+    /// A stream comes once the first turn has begun, which may be over by then. It tells the pieces of answers where it `listens`.
+    pub(super) fn expects(&self, listens: bool) {
+        let mut board = self.board();
+        board.expected = true;
+        board.listens = listens;
+    }
+
     /// A new stream takes over; gives its number. It tells the pieces of answers where it `listens`.
     pub(super) fn attach(&self, listens: bool) -> u64 {
         let mut board = self.board();
         board.streams = board.streams.saturating_add(1);
         board.attached = true;
+        board.expected = false;
         board.listens = listens;
         let stream = board.streams;
         drop(board);

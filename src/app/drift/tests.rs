@@ -63,7 +63,7 @@ async fn say(
         stream: false,
         companion: None,
     };
-    let mut watcher = app.start_turn(Caller::new(world.ns.clone()), turn).await?;
+    let mut watcher = app.start_turn(Caller::of(world.ns.clone()), turn).await?;
     let outcome = watcher.outcome().await?;
     Ok(outcome.exchange.as_ref().unwrap().exchange.clone())
 }

@@ -65,7 +65,7 @@ impl App {
                 None => None,
             },
         };
-        let mut plan = self.fleeting_plan(&turn, parent.as_ref())?;
+        let mut plan = self.fleeting_plan(namespace, &turn, parent.as_ref())?;
         let drifts = self.fleeting_drifts(namespace, &before, &plan).await?;
         drift::check(&drifts, drift::policy(&turn.input))?;
         plan.warnings.extend(drifts.iter().map(Drift::warning));
@@ -87,7 +87,7 @@ impl App {
         Ok(watcher)
     }
 
-    fn fleeting_plan(&self, turn: &Turn, parent: Option<&Detailed>) -> Result<Plan, Fault> {
+    fn fleeting_plan(&self, namespace: &Namespace, turn: &Turn, parent: Option<&Detailed>) -> Result<Plan, Fault> {
         let offer = |parent: &Detailed| Offer { offered: parent.offered.clone(), standing: parent.standing.clone() };
         let mut plan = match (&turn.input, parent) {
             (Input::Results(results), Some(parent)) if !parent.exchange.settings.is_empty() => {
@@ -106,6 +106,7 @@ impl App {
                     thread: None,
                     inherited_tools: parent.map(|parent| parent.standing.clone()),
                     at_root: parent.is_none(),
+                    namespace: namespace.clone(),
                 };
                 self.engine.resolve(asked, context).map_err(|fault| fault.within("request"))?
             }

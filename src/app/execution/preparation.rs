@@ -268,6 +268,7 @@ impl App {
             thread: start.thread.as_ref().map(|thread| thread.thread().defaults.clone()),
             inherited_tools: inherited,
             at_root: start.parent.is_none(),
+            namespace: namespace.clone(),
         };
         self.engine.resolve(asked, context).map_err(|fault| fault.within("request"))
     }

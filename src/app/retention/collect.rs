@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Duration, Instant};
 
 use super::BATCH;
+use crate::app::access::AUDIT;
 use crate::app::thread::Repeatable;
 use crate::app::{App, Caller, store_fault};
 use crate::domain::fault::{Fault, Reason};
@@ -113,7 +114,7 @@ impl App {
         garbage.is_done = true;
         let removed: u64 = garbage.removed.values().map(|amount| amount.count).sum();
         let (checked, dry_run) = (garbage.checked, how.dry_run);
-        tracing::info!(audit = true, namespace = namespace.as_str(), checked, removed, dry_run, "garbage.collected");
+        tracing::info!(target: AUDIT, namespace = namespace.as_str(), checked, removed, dry_run, "garbage.collected");
         out.send(garbage).await.ok();
         Ok(())
     }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{BATCH, Resolved};
+use crate::app::access::AUDIT;
 use crate::app::execution::cancelled;
 use crate::app::thread::Repeatable;
 use crate::app::{App, Caller, join, store_fault};
@@ -138,7 +139,8 @@ impl App {
             self.apply(namespace, &changes).await?;
             let (receipt_id, tombstones) = (receipt.id.as_str(), receipt.tombstones);
             tracing::info!(
-                audit = true,
+                target: AUDIT,
+                caller = caller.name(),
                 namespace = namespace.as_str(),
                 receipt_id,
                 tombstones,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::OwnedRwLockReadGuard;
 
+use crate::app::access::AUDIT;
 use crate::app::{App, Caller, store_fault};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::Namespace;
@@ -110,7 +111,7 @@ impl Import {
         let stored: u64 = tallies.stored.values().map(|amount| amount.count).sum();
         let matched: u64 = tallies.matched.values().map(|amount| amount.count).sum();
         let namespace = self.namespace.as_str();
-        tracing::info!(audit = true, namespace, lines, stored, matched, skipped, dry_run, "import.done");
+        tracing::info!(target: AUDIT, namespace, lines, stored, matched, skipped, dry_run, "import.done");
         Ok((told, Total { read, tallies }))
     }
 
@@ -118,7 +119,7 @@ impl Import {
     pub async fn abandon(mut self) {
         let through = self.importer.flush().await.unwrap_or(self.acknowledged);
         let (namespace, lines) = (self.namespace.as_str(), self.importer.lines());
-        tracing::info!(audit = true, namespace, lines, through, dry_run = self.dry_run, "import.broke_off");
+        tracing::info!(target: AUDIT, namespace, lines, through, dry_run = self.dry_run, "import.broke_off");
     }
 
     async fn broken(&mut self, refused: Refused) -> Fault {

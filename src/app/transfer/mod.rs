@@ -11,6 +11,7 @@ pub use crate::store::transfer::{Chunk, Summary};
 
 use super::graph::Scope;
 use super::{App, Caller, store_fault};
+use crate::app::access::AUDIT;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{Moment, Namespace};
 use crate::store::transfer::{self, Stopped, Wanted};
@@ -184,16 +185,16 @@ impl App {
         match written {
             Ok(summary) => {
                 let (lines, bytes) = (summary.lines, summary.bytes);
-                tracing::info!(audit = true, verb, namespace, snapshot_id, lines, bytes, "transfer.sent");
+                tracing::info!(target: AUDIT, verb, namespace, snapshot_id, lines, bytes, "transfer.sent");
                 if out.send(Ok(Exported::Done(summary))).await.is_ok() {
                     self.transfers.kept.lock().await.retain(|kept| kept.id != moment.id);
                 }
             }
-            Err(Stopped::Gone) => tracing::info!(audit = true, verb, namespace, snapshot_id, "transfer.broke_off"),
+            Err(Stopped::Gone) => tracing::info!(target: AUDIT, verb, namespace, snapshot_id, "transfer.broke_off"),
             Err(Stopped::Store(error)) => {
                 let fault = store_fault(error);
                 tracing::warn!(
-                    audit = true,
+                    target: AUDIT,
                     verb,
                     namespace,
                     snapshot_id,

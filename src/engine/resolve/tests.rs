@@ -50,12 +50,17 @@ fn greet() -> Asked {
     Asked { prompt: Some(input), ..Asked::default() }
 }
 
+fn later() -> Context {
+    let namespace = Namespace::default_namespace();
+    Context { thread: None, inherited_tools: None, at_root: false, namespace }
+}
+
 fn root() -> Context {
-    Context { at_root: true, ..Context::default() }
+    Context { at_root: true, ..later() }
 }
 
 fn on_thread(defaults: ThreadDefaults) -> Context {
-    Context { thread: Some(defaults), ..Context::default() }
+    Context { thread: Some(defaults), ..later() }
 }
 
 fn tools(names: &[&str]) -> ToolSet {
@@ -197,7 +202,7 @@ fn nothing_to_say_is_refused() {
 #[test]
 fn s0_5_to_s0_7_tools_stand_or_are_offered_for_one_turn() {
     let engine = engine(CONFIG);
-    let stood = || Context { inherited_tools: Some(tools(&["a"])), ..Context::default() };
+    let stood = || Context { inherited_tools: Some(tools(&["a"])), ..later() };
     let resolve = |asked: Asked, context: Context| engine.resolve(asked, context).unwrap();
 
     let plan = resolve(say("x"), stood());
@@ -221,13 +226,13 @@ fn a_history_without_standing_tools_is_not_a_root() {
     let engine = engine(CONFIG);
     let asked = || Asked { tools: Some(tools(&["b"])), ..say("x") };
     assert_eq!(names(&engine.resolve(asked(), root()).unwrap().offer.standing), ["b"]);
-    assert!(engine.resolve(asked(), Context::default()).unwrap().offer.standing.tools.is_empty());
+    assert!(engine.resolve(asked(), later()).unwrap().offer.standing.tools.is_empty());
 }
 
 #[test]
 fn what_the_thread_lets_stand_goes_before_the_history() {
     let thread = ThreadDefaults { standing_tools: Some(tools(&["t"])), ..ThreadDefaults::default() };
-    let context = Context { thread: Some(thread), inherited_tools: Some(tools(&["h"])), at_root: false };
+    let context = Context { thread: Some(thread), inherited_tools: Some(tools(&["h"])), ..later() };
     let plan = engine(CONFIG).resolve(say("x"), context).unwrap();
     assert_eq!(setting(&plan, "tools"), Some((r#"["t"]"#, Source::Thread)));
 }

@@ -7,6 +7,7 @@ use prost_types::Duration;
 use crate::app::reload::{Mistake, Reloaded};
 use crate::app::stats::Stats;
 use crate::app::verify::Verified;
+use crate::domain::id::Namespace;
 use crate::engine::{Change, Setup, What};
 use crate::grpc::convert::moment;
 use crate::grpc::pb;
@@ -24,14 +25,14 @@ pub fn store_to_pb(kind: &str, format_version: u32, ephemeral: bool, health: Hea
     pb::StoreInfo { kind: kind.to_owned(), format_version, health: health.into(), health_reason, ephemeral }
 }
 
-/// How many resources are configured.
-pub fn counts_to_pb(setup: &Setup) -> pb::ConfiguredCounts {
+/// How many resources are configured for a namespace.
+pub fn counts_to_pb(setup: &Setup, namespace: &Namespace) -> pb::ConfiguredCounts {
     let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     let catalog = setup.catalog();
     pb::ConfiguredCounts {
         prompts: count(catalog.prompts.len()),
-        profiles: count(catalog.profiles.len()),
-        backends: count(setup.backends().count()),
+        profiles: count(catalog.profiles_of(namespace).count()),
+        backends: count(setup.backends().filter(|view| catalog.has_backend(&view.id, namespace)).count()),
         contracts: count(catalog.contracts.len()),
     }
 }

@@ -83,6 +83,7 @@ pub fn contract_to_pb(contract: &ConfiguredContract, detail: Detail) -> pb::Conf
 mod tests {
     use super::*;
     use crate::domain::settings::Parameters;
+    use crate::engine::OpenTo;
     use crate::engine::backend::{Description, Limits};
 
     #[test]
@@ -95,6 +96,7 @@ mod tests {
             parameters: Parameters { seed: Some(1), ..Parameters::default() },
             prices: None,
             repair_attempts: None,
+            open_to: OpenTo::default(),
         };
         let out = profile_to_pb(&profile, Some("fast"));
         assert_eq!((out.is_default, out.parameters.and_then(|p| p.seed)), (true, Some(1)));

@@ -34,6 +34,8 @@ impl ConfigFile {
             ("log", then.log == now.log),
             ("traces", then.traces == now.traces),
             ("limits", then.limits == now.limits),
+            ("access", then.access == now.access),
+            ("tls", then.tls == now.tls),
         ];
         let changed = same.into_iter().filter(|(_, same)| !same).map(|(part, _)| part);
         changed.flat_map(|part| differing(part, &self.said, says)).map(fixed).collect()
@@ -45,7 +47,7 @@ impl Configuration for ConfigFile {
         let Read { config, source, mut mistakes } = config::read(&self.path).map_err(told)?;
         mistakes.extend(self.fixed(&config, source.table()));
         match parts::setup(&config, self.environment.as_ref(), &self.clock) {
-            Ok(Furnished { setup, notes }) if mistakes.is_empty() => {
+            Ok(Furnished { setup, notes, .. }) if mistakes.is_empty() => {
                 for note in notes {
                     tracing::warn!(note, "configuration.note");
                 }

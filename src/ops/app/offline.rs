@@ -127,10 +127,18 @@ fn scratch(dir: &Path, under: Option<&Path>, elsewhere: &Path) -> Result<Scratch
     })
 }
 
+/// How much is free on the disk of a folder, in bytes.
+///
+/// # Errors
+/// When the folder is not there or cannot be opened.
+pub fn free_bytes(folder: &Path) -> io::Result<u64> {
+    File::open(folder).and_then(|folder| sled::free_bytes(&folder))
+}
+
 fn require_room(folder: &Path, bytes: u64) -> Result<(), Error> {
     let needed = bytes.saturating_add(bytes / 8).saturating_add(BESIDE_BYTES);
     // A file system that does not tell fails when it is full.
-    let free = File::open(folder).and_then(|folder| sled::free_bytes(&folder)).unwrap_or(u64::MAX);
+    let free = free_bytes(folder).unwrap_or(u64::MAX);
     if free >= needed {
         return Ok(());
     }

@@ -1,6 +1,7 @@
 //! The time while the store is being opened, which after a crash may take long: whoever connects is told to come again, and the health
 //! service says NOT_SERVING. It must not know stores.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -9,13 +10,14 @@ use tokio::task::JoinHandle;
 use tonic::body::Body;
 use tonic::codegen::http::Response;
 use tonic::service::Routes;
-use tonic::transport::server::TcpIncoming;
 use tonic_health::ServingStatus;
 
+use super::listen::connections;
 use super::{Error, health, transport};
 use crate::domain::fault::{Fault, Reason};
 use crate::grpc::status::status;
 use crate::ops::config::ServerConfig;
+use crate::ops::tls::Certificates;
 use crate::store;
 
 /// How soon one may come again, in milliseconds.
@@ -28,6 +30,7 @@ const AT_ONCE: Duration = Duration::from_millis(100);
 /// Waits for work that opens something, answering calls meanwhile. Gives the listener back.
 pub(super) async fn wait<T: Send + 'static>(
     listener: TcpListener,
+    certificates: Option<Arc<Certificates>>,
     mut work: JoinHandle<Result<T, store::Error>>,
 ) -> Result<(T, TcpListener), Error> {
     if let Ok(done) = tokio::time::timeout(AT_ONCE, &mut work).await {
@@ -43,8 +46,9 @@ pub(super) async fn wait<T: Send + 'static>(
     let router = std::mem::take(routes.axum_router_mut()).fallback(come_again);
     *routes.axum_router_mut() = router;
     let (stop, stopped) = oneshot::channel::<()>();
-    let incoming = TcpIncoming::from(meanwhile).with_nodelay(Some(true));
-    let server = transport(&ServerConfig::default()).add_routes(routes);
+    let settings = ServerConfig::default();
+    let incoming = connections(meanwhile, certificates, settings.max_connections);
+    let server = transport(&settings).add_routes(routes);
     let mut serving = tokio::spawn(server.serve_with_incoming_shutdown(incoming, async {
         // A sender that is gone means the end as well.
         stopped.await.ok();
@@ -86,7 +90,7 @@ mod tests {
             finished.await.unwrap();
             Ok(7)
         });
-        let waiting = tokio::spawn(wait(listener, work));
+        let waiting = tokio::spawn(wait(listener, None, work));
         let channel = Channel::from_shared(url).unwrap().connect().await.unwrap();
         let mut health = HealthClient::new(channel.clone());
         let said = health.check(HealthCheckRequest::default()).await.unwrap().into_inner();
@@ -105,7 +109,7 @@ mod tests {
     async fn work_that_fails_is_told() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let work = tokio::spawn(async { Err::<(), _>(store::Error::Unavailable("in use".to_owned())) });
-        let failed = wait(listener, work).await.map(|_| ()).unwrap_err();
+        let failed = wait(listener, None, work).await.map(|_| ()).unwrap_err();
         assert_eq!(failed.to_string(), "in use");
     }
 }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 
+use super::locks::Locks;
 use crate::app::Limits;
+use crate::app::reload::Mistake;
 use crate::domain::id::Hash;
 use crate::domain::source::Clock;
 use crate::engine::backend::wire;
@@ -20,6 +22,8 @@ use crate::ops::environment::Environment;
 pub struct Furnished {
     /// What is configured.
     pub setup: Setup,
+    /// What lets callers in.
+    pub locks: Locks,
     /// Things to know, a sentence each.
     pub notes: Vec<String>,
 }
@@ -50,12 +54,21 @@ pub fn setup(
             Err(found) => problems.extend(found),
         }
     }
+    let locks = Locks::read(config, &config.base, clock).map_err(|mistakes| {
+        problems.extend(mistakes.into_iter().map(|Mistake { file, place, message }| {
+            let at = if place.is_empty() { file } else { format!("{file}: {place}") };
+            ConfigProblem::new(at, message, "")
+        }));
+    });
     let catalog = match Catalog::load(&config.engine, &config.base) {
         Ok(catalog) if problems.is_empty() => catalog,
         Ok(_) => return Err(problems),
         Err(found) => return Err([problems, found].concat()),
     };
-    Ok(Furnished { setup: Setup::new(catalog, backends)?, notes })
+    match locks {
+        Ok(locks) => Ok(Furnished { setup: Setup::new(catalog, backends)?, locks, notes }),
+        Err(()) => Err(problems),
+    }
 }
 
 /// What a backend takes from around it.
@@ -154,6 +167,7 @@ pub(super) fn limits(server: &ServerConfig, limits: &Limits) -> Vec<(&'static st
     vec![
         ("max_message_bytes", size(server.max_message_bytes), "bytes"),
         ("max_streams_per_connection", server.max_streams_per_connection.into(), "count"),
+        ("max_connections", size(server.max_connections), "count"),
         ("max_history_exchanges", limits.max_history_exchanges, "count"),
         ("max_history_bytes", size(limits.max_history_bytes), "bytes"),
         ("max_runs", size(limits.max_runs), "count"),

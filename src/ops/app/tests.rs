@@ -24,8 +24,8 @@ const ECHO: &str = "default_profile = \"echo\"\n[profiles.echo]\nbackend = \"ech
 fn server(text: &str, place: Place) -> Server {
     let (config, _) = parse(text, Path::new("antiphon.toml")).unwrap();
     let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
-    let Furnished { setup, .. } = setup(&config, &FakeEnvironment::default(), &clock).unwrap();
-    Server { config, setup, configuration: Arc::new(Nowhere), reload: Arc::default(), place, clock, ids }
+    let Furnished { setup, locks, .. } = setup(&config, &FakeEnvironment::default(), &clock).unwrap();
+    Server { config, setup, locks, configuration: Arc::new(Nowhere), reload: Arc::default(), place, clock, ids }
 }
 
 /// A server that runs, and how to end it.
@@ -134,7 +134,7 @@ fn a_key_that_is_not_there_is_a_note_and_never_shown() {
     let notes = setup(&config, &FakeEnvironment::default(), &clock).unwrap().notes;
     assert!(notes[0].contains("SOME_KEY is not set"), "{notes:?}");
     let with_key = FakeEnvironment::default().with("SOME_KEY", "secret");
-    let Furnished { setup, notes } = setup(&config, &with_key, &clock).unwrap();
+    let Furnished { setup, notes, .. } = setup(&config, &with_key, &clock).unwrap();
     assert_eq!(notes, Vec::<String>::new());
     assert!(setup.backend("a").unwrap().description.has_credential);
 }

@@ -27,7 +27,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         .await
         .map_err(|problems| refused(&problems, context.terminal))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let Furnished { setup, notes } =
+    let Furnished { setup, notes, .. } =
         settings.setup(context.environment, &clock).map_err(|problems| refused(&problems, context.terminal))?;
     let terminal = &mut *context.terminal;
     if terminal.is_json() {

@@ -1,5 +1,5 @@
 //! The command line: what can be typed, and what each verb does with it. One file a verb. It must not know rules, nor how a server is put
-//! together: all verbs but `serve`, `check`, `prompts`, `completions` and an offline `verify` are clients like any other.
+//! together: all verbs but `serve`, `check`, `keys`, `prompts`, `completions` and an offline `verify` are clients like any other.
 
 mod answer;
 mod bench;
@@ -13,6 +13,7 @@ mod continuation;
 mod coordinate;
 mod coordinations;
 mod diff;
+mod doctor;
 mod explain;
 mod export;
 mod failure;
@@ -25,6 +26,7 @@ mod info;
 mod inspect;
 mod json;
 mod keep;
+mod keys;
 mod lineage;
 mod log;
 mod moves;
@@ -52,15 +54,17 @@ mod words;
 mod workspace;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
+use secrecy::SecretString;
 
 pub use self::terminal::{Colour, Streams};
 
 use self::failure::Failure;
-use self::remote::{DEFAULT_SERVER, Remote};
+use self::remote::{DEFAULT_SERVER, Manners, Remote};
 use self::terminal::Terminal;
 use super::environment::Environment;
 
@@ -89,6 +93,21 @@ struct Globals {
     #[arg(long, value_name = "auto|always|never", value_enum, default_value = "auto", global = true)]
     #[arg(hide_possible_values = true, hide_default_value = true)]
     color: Colour,
+    /// The file with your key; else the key in ANTIPHON_KEY, or the file in ANTIPHON_KEY_FILE
+    #[arg(long, value_name = "FILE", global = true)]
+    key_file: Option<PathBuf>,
+    /// The namespace, for a key of all; else ANTIPHON_NAMESPACE
+    #[arg(long, value_name = "NAME", global = true)]
+    namespace: Option<String>,
+    /// The roots of the server's certificate in PEM, for https; else ANTIPHON_TLS_CA, else those of the web
+    #[arg(long, value_name = "FILE", global = true)]
+    tls_ca: Option<PathBuf>,
+    /// Your own certificate in PEM, where the server asks for one; else ANTIPHON_TLS_CERT
+    #[arg(long, value_name = "FILE", global = true)]
+    tls_cert: Option<PathBuf>,
+    /// Its private key in PEM; else ANTIPHON_TLS_KEY
+    #[arg(long, value_name = "FILE", global = true)]
+    tls_key: Option<PathBuf>,
     /// Give up after this time, such as 30s or 2m
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, global = true)]
     timeout: Option<Duration>,
@@ -100,6 +119,8 @@ enum Verb {
     Serve(serve::Arguments),
     /// Check the configuration and tell every mistake
     Check(check::Arguments),
+    /// Look at a deployment: configuration, disk, providers, server, and what to do about each
+    Doctor(doctor::Arguments),
     /// Say something and keep the exchange
     Capture(capture::Arguments),
     /// Say something and keep nothing, or execute what was prepared
@@ -146,6 +167,8 @@ enum Verb {
     Catalog(catalog::Arguments),
     /// Show what the server is and how it is
     Info(info::Arguments),
+    /// Make, list and revoke the keys of callers
+    Keys(keys::Arguments),
     /// Have the server read its configuration anew
     Reload(reload::Arguments),
     /// Write exchanges with all that they need as lines
@@ -188,7 +211,36 @@ impl Context<'_> {
 
     /// Connects to the server that was named.
     async fn remote(&self) -> Result<Remote, Failure> {
-        Remote::connect(&self.server(), self.globals.timeout).await
+        Remote::connect(&self.server(), &self.manners()?).await
+    }
+
+    /// How the server is called.
+    fn manners(&self) -> Result<Manners, Failure> {
+        let file = |typed: &Option<PathBuf>, variable: &str| {
+            typed.clone().or_else(|| self.environment.var(variable).map(PathBuf::from))
+        };
+        let read = |path: PathBuf| std::fs::read(&path).map_err(|error| Failure::file(&path, error));
+        // What is typed wins over what is set.
+        let key = match (&self.globals.key_file, self.environment.var("ANTIPHON_KEY")) {
+            (None, Some(key)) => Some(key),
+            (typed, _) => file(typed, "ANTIPHON_KEY_FILE")
+                .map(|path| std::fs::read_to_string(&path).map_err(|error| Failure::file(&path, error)))
+                .transpose()?,
+        };
+        let certificate = file(&self.globals.tls_cert, "ANTIPHON_TLS_CERT").map(read).transpose()?;
+        let private_key = file(&self.globals.tls_key, "ANTIPHON_TLS_KEY").map(read).transpose()?;
+        let identity = match (certificate, private_key) {
+            (Some(certificate), Some(key)) => Some((certificate, key)),
+            (None, None) => None,
+            _ => return Err(Failure::usage("--tls-cert and --tls-key go together: give both or none")),
+        };
+        Ok(Manners {
+            timeout: self.globals.timeout,
+            key: key.map(|key| SecretString::from(key.trim().to_owned())),
+            namespace: self.globals.namespace.clone().or_else(|| self.environment.var("ANTIPHON_NAMESPACE")),
+            roots: file(&self.globals.tls_ca, "ANTIPHON_TLS_CA").map(read).transpose()?,
+            identity,
+        })
     }
 }
 
@@ -252,6 +304,7 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
     let outcome = runtime.block_on(async {
         match line.verb {
             Verb::Serve(arguments) => serve::run(arguments, &mut context).await,
+            Verb::Doctor(arguments) => doctor::run(arguments, &mut context).await,
             Verb::Check(arguments) => check::run(arguments, &mut context).await,
             Verb::Capture(arguments) => capture::run(arguments, &mut context).await,
             Verb::Run(arguments) => run::run(arguments, &mut context).await,
@@ -276,6 +329,7 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Prompts(arguments) => prompts::run(arguments, &mut context).await,
             Verb::Catalog(arguments) => catalog::run(arguments, &mut context).await,
             Verb::Info(arguments) => info::run(arguments, &mut context).await,
+            Verb::Keys(arguments) => keys::run(arguments, &mut context).await,
             Verb::Reload(arguments) => reload::run(arguments, &mut context).await,
             Verb::Export(arguments) => export::run(arguments, &mut context).await,
             Verb::Import(arguments) => import::run(arguments, &mut context).await,

@@ -4,8 +4,12 @@ use std::error::Error;
 use std::future::Future;
 use std::time::Duration;
 
-use tonic::transport::{Channel, Endpoint};
-use tonic::{Code, IntoRequest, Request};
+use secrecy::{ExposeSecret, SecretString};
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::service::Interceptor;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::{Code, IntoRequest, Request, Status};
 
 use super::failure::Failure;
 use crate::grpc::pb::admin_service_client::AdminServiceClient;
@@ -26,30 +30,85 @@ const MAX_ANSWER_BYTES: usize = 256 << 20;
 /// How long a server may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How a server is called.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Manners {
+    /// The deadline of each call.
+    pub(crate) timeout: Option<Duration>,
+    /// The key that is shown.
+    pub(crate) key: Option<SecretString>,
+    /// The namespace that is named, for a key of all.
+    pub(crate) namespace: Option<String>,
+    /// The roots of the server's certificate, in PEM; those of the public web when absent.
+    pub(crate) roots: Option<Vec<u8>>,
+    /// Our own certificate and its private key, in PEM.
+    pub(crate) identity: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+/// A connection on which each call says who makes it.
+pub(crate) type Link = InterceptedService<Channel, Says>;
+
+/// What each call says of who makes it.
+#[derive(Clone, Default)]
+pub(crate) struct Says {
+    authorization: Option<MetadataValue<Ascii>>,
+    namespace: Option<MetadataValue<Ascii>>,
+}
+
+impl Says {
+    fn of(manners: &Manners) -> Result<Self, Failure> {
+        let authorization = manners.key.as_ref().map(|key| {
+            let value = format!("Bearer {}", key.expose_secret());
+            let mut value = MetadataValue::try_from(value).map_err(|_| {
+                Failure::usage("the key has characters that no key has: copy it again, whole and alone")
+            })?;
+            value.set_sensitive(true);
+            Ok::<_, Failure>(value)
+        });
+        let namespace = manners.namespace.as_ref().map(|name| {
+            MetadataValue::try_from(name).map_err(|_| Failure::usage("--namespace: is no name of a namespace"))
+        });
+        Ok(Self { authorization: authorization.transpose()?, namespace: namespace.transpose()? })
+    }
+}
+
+impl Interceptor for Says {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        let said = [("authorization", &self.authorization), ("antiphon-namespace", &self.namespace)];
+        for (name, value) in said {
+            if let Some(value) = value {
+                request.metadata_mut().insert(name, value.clone());
+            }
+        }
+        Ok(request)
+    }
+}
+
 /// A server that can be called.
 pub(crate) struct Remote {
-    channel: Channel,
+    link: Link,
     timeout: Option<Duration>,
 }
 
 macro_rules! clients {
     ($($(#[$doc:meta])* $name:ident: $client:ident,)*) => {
         $($(#[$doc])*
-        pub(crate) fn $name(&self) -> $client<Channel> {
-            $client::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER_BYTES)
+        pub(crate) fn $name(&self) -> $client<Link> {
+            $client::new(self.link.clone()).max_decoding_message_size(MAX_ANSWER_BYTES)
         })*
     };
 }
 
 impl Remote {
-    /// Connects. `timeout` is the deadline of each call.
-    pub(crate) async fn connect(server: &str, timeout: Option<Duration>) -> Result<Self, Failure> {
-        let endpoint = endpoint(server)?;
+    /// Connects.
+    pub(crate) async fn connect(server: &str, manners: &Manners) -> Result<Self, Failure> {
+        let endpoint = endpoint(server, manners)?;
+        let says = Says::of(manners)?;
         let channel = endpoint.connect().await.map_err(|error| Failure::Unreachable {
             server: server.to_owned(),
             cause: innermost(&error).to_string(),
         })?;
-        Ok(Self { channel, timeout })
+        Ok(Self { link: InterceptedService::new(channel, says), timeout: manners.timeout })
     }
 
     clients! {
@@ -134,19 +193,35 @@ pub(crate) async fn pages<T>(
     }
 }
 
-fn endpoint(server: &str) -> Result<Endpoint, Failure> {
+fn endpoint(server: &str, manners: &Manners) -> Result<Endpoint, Failure> {
     let wrong = |why: &str| Failure::usage(format!("--server {server}: {why}; write it as {DEFAULT_SERVER}"));
     let uri: tonic::codegen::http::Uri = server.parse().map_err(|_| wrong("is not a URL"))?;
-    match uri.scheme_str() {
-        Some("http") => {}
-        Some("https") => return Err(wrong("this version speaks plain HTTP/2 only")),
+    let encrypted = match uri.scheme_str() {
+        Some("http") => false,
+        Some("https") => true,
         _ => return Err(wrong("has no scheme")),
+    };
+    if !encrypted && (manners.roots.is_some() || manners.identity.is_some()) {
+        return Err(wrong("certificates are for https"));
     }
     if uri.path() != "/" || uri.query().is_some() {
         return Err(wrong("must have no path"));
     }
     let endpoint = Endpoint::from_shared(server.to_owned()).map_err(|_| wrong("is not a URL"))?;
-    Ok(endpoint.connect_timeout(CONNECT_TIMEOUT))
+    let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT);
+    if !encrypted {
+        return Ok(endpoint);
+    }
+    let mut tls = match &manners.roots {
+        Some(roots) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(roots)),
+        None => ClientTlsConfig::new().with_webpki_roots(),
+    };
+    if let Some((certificate, key)) = &manners.identity {
+        tls = tls.identity(Identity::from_pem(certificate, key));
+    }
+    endpoint.tls_config(tls).map_err(|error| {
+        Failure::usage(format!("the certificates cannot be used: {}; give them in PEM", innermost(&error)))
+    })
 }
 
 #[cfg(test)]
@@ -171,10 +246,14 @@ mod tests {
 
     #[test]
     fn addresses_are_checked_before_they_are_tried() {
-        assert!(endpoint(DEFAULT_SERVER).is_ok());
-        assert!(endpoint("http://localhost:1/").is_ok());
-        for bad in ["127.0.0.1:7373", "https://a", "http://a/b", "ftp://a", "", "http://"] {
-            assert!(matches!(endpoint(bad), Err(Failure::Usage(_))), "{bad}");
+        let manners = Manners::default();
+        for good in [DEFAULT_SERVER, "http://localhost:1/", "https://a"] {
+            assert!(endpoint(good, &manners).is_ok(), "{good}");
         }
+        for bad in ["127.0.0.1:7373", "http://a/b", "ftp://a", "", "http://"] {
+            assert!(matches!(endpoint(bad, &manners), Err(Failure::Usage(_))), "{bad}");
+        }
+        let with_roots = Manners { roots: Some(b"x".to_vec()), ..manners };
+        assert!(matches!(endpoint("http://a", &with_roots), Err(Failure::Usage(_))));
     }
 }

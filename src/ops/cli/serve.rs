@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     /// Keep the store in a temporary folder that is gone when the server stops
     #[arg(long)]
     ephemeral: bool,
-    /// Listen beyond this machine although nobody has to show who they are
+    /// Listen beyond this machine although nobody is asked for a key or a certificate
     #[arg(long)]
     insecure_listen_anywhere: bool,
 }
@@ -59,7 +59,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         .await
         .map_err(|problems| refused(&problems, context.terminal))?;
     let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
-    let Furnished { setup, notes } =
+    let Furnished { setup, locks, notes } =
         settings.setup(context.environment, &clock).map_err(|problems| refused(&problems, context.terminal))?;
     let configuration: Arc<dyn Configuration> = match &settings.source {
         Some(source) => {
@@ -72,10 +72,12 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         settings.config.server.listen = listen;
     }
     let listen = settings.config.server.listen;
-    if !listen.ip().is_loopback() && !arguments.insecure_listen_anywhere {
+    let asks = settings.config.access.asks() || settings.config.tls.client_ca_file.is_some();
+    if !listen.ip().is_loopback() && !asks && !arguments.insecure_listen_anywhere {
         return Err(Failure::here(
-            format!("{listen} can be reached from other machines, and this version asks nobody for a key"),
-            "listen on 127.0.0.1, put a proxy that checks callers in front, or say --insecure-listen-anywhere",
+            format!("{listen} can be reached from other machines, and nobody is asked who they are"),
+            "make a key with `antiphon keys create` and name its file under `[access]`, listen on 127.0.0.1, or say \
+             --insecure-listen-anywhere",
         ));
     }
     let place = place(&arguments, &settings.config, context.environment)?;
@@ -84,9 +86,8 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     let hangups = if context.terminal.err_is_terminal() { None } else { Some(Hangups::take()?) };
     let colours = context.terminal.err_has_colours();
     let (log, traces) = (&settings.config.log, &settings.config.traces);
-    let traces = telemetry::start(log, traces, context.environment, colours).map_err(|error| {
-        Failure::here(error.to_string(), "mend `[traces]` or the environment's OTEL_EXPORTER_OTLP_ENDPOINT")
-    })?;
+    let traces = telemetry::start(log, &settings.config.base, traces, context.environment, colours)
+        .map_err(|error| Failure::here(error.to_string(), error.remedy()))?;
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         let remedy = format!(
             "is another server there? `antiphon info --server http://{listen}` tells; else choose another --listen"
@@ -97,7 +98,8 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     say(&settings, &notes, &place, context.terminal)?;
     let reload: Arc<Notify> = Arc::default();
     let server_reload = Arc::clone(&reload);
-    let server = Server { config: settings.config, setup, configuration, reload: server_reload, place, clock, ids };
+    let server =
+        Server { config: settings.config, setup, locks, configuration, reload: server_reload, place, clock, ids };
     let mut announced = Ok(());
     let terminal = &mut *context.terminal;
     let (tell, told) = oneshot::channel::<()>();

@@ -32,7 +32,10 @@ fn each_component_gets_its_part() {
     assert_eq!(config.server.drain_grace(), Duration::from_secs(5));
     assert_eq!(config.server.max_message_bytes, ServerConfig::default().max_message_bytes);
     assert_eq!((config.store.cache_mebibytes, config.limits.max_runs), (64, 7));
-    assert_eq!(config.log, telemetry::Config { format: telemetry::Format::Json, level: "debug".into() });
+    assert_eq!(
+        config.log,
+        telemetry::Config { format: telemetry::Format::Json, level: "debug".into(), audit_file: None }
+    );
     assert_eq!(config.engine.default_profile.as_deref(), Some("main"));
     assert_eq!(
         (config.base.as_path(), source.path().file_name()),

@@ -11,6 +11,7 @@ use tonic_types::StatusExt;
 use super::{asked, cancel, coordinations, got, let_go, until};
 use crate::support::coordinate::{Loop, attach, attach_after, fail, start, start_with, stop, turn_of};
 use crate::support::provider::{Gate, Outcome as Answered};
+use crate::support::server::{Running, scripted};
 use crate::support::{ask, refused};
 use crate::{look, stub};
 
@@ -233,4 +234,45 @@ async fn a_turn_that_was_cancelled_has_no_result() {
     assert_eq!(provider.outcome(1).await, Answered::ClientClosed);
     assert_eq!(look::run(&server, &run_id).await.state(), pb::RunState::Cancelled);
     assert_eq!(provider.count(), 2);
+}
+
+/// The first turn of a coordination is told as any other, however fast the model answers: each attempt, then its pieces, then the result.
+#[tokio::test(flavor = "multi_thread")]
+async fn pieces_of_an_initial_request_come_in_order_and_whole() {
+    const WRONG: &str = "{\"answer\":\"seven\"}";
+    const RIGHT: &str = "{\"answer\":7}";
+    const ROUNDS: usize = 25;
+    let rules = format!(
+        "chunk_chars = 4\n[[backends.script.rules]]\nwhen = \"how many\"\non = \"user\"\nturn = 1\ntext = '{WRONG}'\n\
+         [[backends.script.rules]]\ntext = '{RIGHT}'\n"
+    );
+    let server = Running::start(scripted(&rules)).await;
+    let schema = r#"{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"]}"#;
+    let form =
+        pb::contract::Form::JsonSchema(pb::JsonSchemaContract { schema_json: schema.into(), name: String::new() });
+    for _ in 0..ROUNDS {
+        let request = pb::ExecutionRequest {
+            contract: Some(pb::Contract { form: Some(form.clone()) }),
+            repair: Some(pb::Repair { attempts: 1 }),
+            ..ask::text("how many?")
+        };
+        let begin = pb::CoordinationStart { deltas: true, ..start_with(request, 1) };
+        let mut stream = Loop::start(&server, begin).await;
+        let decision = stream.decision().await;
+        let mut told = Vec::new();
+        for frame in stream.seen.iter().filter_map(|seen| seen.frame.as_ref()) {
+            match frame {
+                Told::Attempt(attempt) => told.push(format!("#{}", attempt.number)),
+                Told::Delta(pb::Delta { delta: Some(pb::delta::Delta::Text(piece)) }) => match told.last_mut() {
+                    Some(last) if !last.starts_with('#') => last.push_str(&piece.text),
+                    _ => told.push(piece.text.clone()),
+                },
+                _ => {}
+            }
+        }
+        let wanted: Vec<String> = ["#1", WRONG, "#2", RIGHT].map(str::to_owned).to_vec();
+        assert_eq!((decision.exchange.unwrap().text.as_str(), told), (RIGHT, wanted));
+        stream.act(stop()).await;
+        stream.ended().await;
+    }
 }

@@ -150,7 +150,7 @@ type StatsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Output only. The records by kind.
 	Records []*RecordCount `protobuf:"bytes,1,rep,name=records,proto3" json:"records,omitempty"`
-	// Output only. How many bytes the store takes on disk, all namespaces and the store's own included.
+	// Output only. How many bytes the store takes on disk, all namespaces and the store's own included; 0 unless the credential opens all.
 	DiskBytes uint64 `protobuf:"varint,2,opt,name=disk_bytes,json=diskBytes,proto3" json:"disk_bytes,omitempty"`
 	// Output only. Content in bytes before it was compressed and before what is the same was kept once.
 	LogicalBytes uint64 `protobuf:"varint,3,opt,name=logical_bytes,json=logicalBytes,proto3" json:"logical_bytes,omitempty"`

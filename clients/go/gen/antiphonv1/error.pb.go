@@ -164,6 +164,11 @@ const (
 	ErrorReason_ERROR_REASON_DOCUMENT_NOT_FOUND ErrorReason = 63
 	// FAILED_PRECONDITION: others share what was to be erased. Metadata: `shared_by`.
 	ErrorReason_ERROR_REASON_ERASE_SHARED ErrorReason = 64
+	// UNAUTHENTICATED: the call came without a credential, or with one that this server does not take. Which of both is all that is told.
+	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 65
+	// PERMISSION_DENIED: the credential does not allow this. Metadata: `scope` that is missing, or `namespace` that it opens where the call names
+	// another; neither depends on what is stored.
+	ErrorReason_ERROR_REASON_SCOPE_MISSING ErrorReason = 66
 )
 
 // Enum value maps for ErrorReason.
@@ -234,6 +239,8 @@ var (
 		62: "ERROR_REASON_EXCHANGE_ERASED",
 		63: "ERROR_REASON_DOCUMENT_NOT_FOUND",
 		64: "ERROR_REASON_ERASE_SHARED",
+		65: "ERROR_REASON_UNAUTHENTICATED",
+		66: "ERROR_REASON_SCOPE_MISSING",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":                       0,
@@ -301,6 +308,8 @@ var (
 		"ERROR_REASON_EXCHANGE_ERASED":                   62,
 		"ERROR_REASON_DOCUMENT_NOT_FOUND":                63,
 		"ERROR_REASON_ERASE_SHARED":                      64,
+		"ERROR_REASON_UNAUTHENTICATED":                   65,
+		"ERROR_REASON_SCOPE_MISSING":                     66,
 	}
 )
 
@@ -416,7 +425,7 @@ const file_antiphon_v1_error_proto_rawDesc = "" +
 	"\bmetadata\x18\x04 \x03(\v2&.antiphon.v1.ErrorStatus.MetadataEntryR\bmetadata\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*\xf1\x11\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*\xb3\x12\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bERROR_REASON_INVALID_FIELDS\x10\x01\x12 \n" +
@@ -483,7 +492,9 @@ const file_antiphon_v1_error_proto_rawDesc = "" +
 	"\x1eERROR_REASON_TOOL_SCHEMA_DRIFT\x10=\x12 \n" +
 	"\x1cERROR_REASON_EXCHANGE_ERASED\x10>\x12#\n" +
 	"\x1fERROR_REASON_DOCUMENT_NOT_FOUND\x10?\x12\x1d\n" +
-	"\x19ERROR_REASON_ERASE_SHARED\x10@B\x8e\x01\n" +
+	"\x19ERROR_REASON_ERASE_SHARED\x10@\x12 \n" +
+	"\x1cERROR_REASON_UNAUTHENTICATED\x10A\x12\x1e\n" +
+	"\x1aERROR_REASON_SCOPE_MISSING\x10BB\x8e\x01\n" +
 	"\x0fcom.antiphon.v1B\n" +
 	"ErrorProtoP\x01Z\"antiphon/gen/antiphonv1;antiphonv1\xa2\x02\x03AXX\xaa\x02\vAntiphon.V1\xca\x02\vAntiphon\\V1\xe2\x02\x17Antiphon\\V1\\GPBMetadata\xea\x02\fAntiphon::V1b\x06proto3"
 

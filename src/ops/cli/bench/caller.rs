@@ -1,11 +1,10 @@
 //! Somebody with a conversation, who makes histories of each shape and then calls again and again. It must not know how calls are timed.
 
-use tonic::transport::Channel;
-
 use super::work::Load;
 use crate::grpc::pb;
 use crate::grpc::pb::exchange_service_client::ExchangeServiceClient;
 use crate::ops::cli::failure::Failure;
+use crate::ops::cli::remote::Link;
 
 /// Turns after which a caller of Continue begins anew: the whole history is sent each time, so a longer one costs more.
 pub(super) const TURNS_OF_A_CONTINUE: u32 = 10;
@@ -15,7 +14,7 @@ const TURNS_OF_A_RECORD: u32 = 100;
 
 /// Somebody with a conversation.
 pub(super) struct Caller {
-    client: ExchangeServiceClient<Channel>,
+    client: ExchangeServiceClient<Link>,
     first: String,
     last: String,
     turns: u32,
@@ -25,7 +24,7 @@ pub(super) struct Caller {
 impl Caller {
     /// With a history of one turn.
     pub(super) async fn begin(
-        mut client: ExchangeServiceClient<Channel>,
+        mut client: ExchangeServiceClient<Link>,
         load: &Load,
         seed: u64,
     ) -> Result<Self, Failure> {

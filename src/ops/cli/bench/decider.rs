@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::Streaming;
-use tonic::transport::Channel;
 
 use super::caller::{TURNS_OF_A_CONTINUE, at};
 use super::work::Load;
@@ -14,6 +13,7 @@ use crate::grpc::pb::coordinate_request::Frame as Says;
 use crate::grpc::pb::coordinate_response::Frame;
 use crate::grpc::pb::exchange_service_client::ExchangeServiceClient;
 use crate::ops::cli::failure::Failure;
+use crate::ops::cli::remote::Link;
 use crate::ops::cli::remote::{Remote, pages};
 
 /// A stream that waits for a decision.
@@ -28,7 +28,7 @@ pub(super) struct Attached {
 impl Attached {
     /// A new coordination after an exchange.
     pub(super) async fn start(
-        client: &mut ExchangeServiceClient<Channel>,
+        client: &mut ExchangeServiceClient<Link>,
         exchange: &str,
         turns: u32,
     ) -> Result<Self, Failure> {
@@ -38,12 +38,12 @@ impl Attached {
     }
 
     /// One that is there.
-    pub(super) async fn attach(client: &mut ExchangeServiceClient<Channel>, id: &str) -> Result<Self, Failure> {
+    pub(super) async fn attach(client: &mut ExchangeServiceClient<Link>, id: &str) -> Result<Self, Failure> {
         let attach = pb::CoordinationAttach { coordination_id: id.to_owned(), ..pb::CoordinationAttach::default() };
         Self::open(client, Says::Attach(attach)).await
     }
 
-    async fn open(client: &mut ExchangeServiceClient<Channel>, first: Says) -> Result<Self, Failure> {
+    async fn open(client: &mut ExchangeServiceClient<Link>, first: Says) -> Result<Self, Failure> {
         let (says, frames) = mpsc::unbounded_channel();
         says.send(frame(first)).map_err(|error| Failure::broken(&error))?;
         let told = client.coordinate(UnboundedReceiverStream::new(frames)).await?.into_inner();
@@ -96,7 +96,7 @@ fn frame(says: Says) -> pb::CoordinateRequest {
 
 /// Who decides again and again.
 pub(super) struct Decider {
-    client: ExchangeServiceClient<Channel>,
+    client: ExchangeServiceClient<Link>,
     first: String,
     question: Vec<pb::Message>,
     stream: Attached,
@@ -105,7 +105,7 @@ pub(super) struct Decider {
 impl Decider {
     /// In a coordination after a history of one turn.
     pub(super) async fn begin(
-        mut client: ExchangeServiceClient<Channel>,
+        mut client: ExchangeServiceClient<Link>,
         load: &Load,
         seed: u64,
     ) -> Result<Self, Failure> {
@@ -129,7 +129,7 @@ impl Decider {
 
 /// Who attaches to one coordination after the other.
 pub(super) struct Attacher {
-    client: ExchangeServiceClient<Channel>,
+    client: ExchangeServiceClient<Link>,
     ids: Vec<String>,
     next: usize,
 }

@@ -85,7 +85,7 @@ export type StatsResponse = Message<"antiphon.v1.StatsResponse"> & {
   records: RecordCount[];
 
   /**
-   * Output only. How many bytes the store takes on disk, all namespaces and the store's own included.
+   * Output only. How many bytes the store takes on disk, all namespaces and the store's own included; 0 unless the credential opens all.
    *
    * @generated from field: uint64 disk_bytes = 2;
    */

@@ -541,6 +541,23 @@ public enum ErrorReason
    * <code>ERROR_REASON_ERASE_SHARED = 64;</code>
    */
   ERROR_REASON_ERASE_SHARED(64),
+  /**
+   * <pre>
+   * UNAUTHENTICATED: the call came without a credential, or with one that this server does not take. Which of both is all that is told.
+   * </pre>
+   *
+   * <code>ERROR_REASON_UNAUTHENTICATED = 65;</code>
+   */
+  ERROR_REASON_UNAUTHENTICATED(65),
+  /**
+   * <pre>
+   * PERMISSION_DENIED: the credential does not allow this. Metadata: `scope` that is missing, or `namespace` that it opens where the call names
+   * another; neither depends on what is stored.
+   * </pre>
+   *
+   * <code>ERROR_REASON_SCOPE_MISSING = 66;</code>
+   */
+  ERROR_REASON_SCOPE_MISSING(66),
   UNRECOGNIZED(-1),
   ;
 
@@ -1079,6 +1096,23 @@ public enum ErrorReason
    * <code>ERROR_REASON_ERASE_SHARED = 64;</code>
    */
   public static final int ERROR_REASON_ERASE_SHARED_VALUE = 64;
+  /**
+   * <pre>
+   * UNAUTHENTICATED: the call came without a credential, or with one that this server does not take. Which of both is all that is told.
+   * </pre>
+   *
+   * <code>ERROR_REASON_UNAUTHENTICATED = 65;</code>
+   */
+  public static final int ERROR_REASON_UNAUTHENTICATED_VALUE = 65;
+  /**
+   * <pre>
+   * PERMISSION_DENIED: the credential does not allow this. Metadata: `scope` that is missing, or `namespace` that it opens where the call names
+   * another; neither depends on what is stored.
+   * </pre>
+   *
+   * <code>ERROR_REASON_SCOPE_MISSING = 66;</code>
+   */
+  public static final int ERROR_REASON_SCOPE_MISSING_VALUE = 66;
 
 
   public final int getNumber() {
@@ -1170,6 +1204,8 @@ public enum ErrorReason
       case 62: return ERROR_REASON_EXCHANGE_ERASED;
       case 63: return ERROR_REASON_DOCUMENT_NOT_FOUND;
       case 64: return ERROR_REASON_ERASE_SHARED;
+      case 65: return ERROR_REASON_UNAUTHENTICATED;
+      case 66: return ERROR_REASON_SCOPE_MISSING;
       default: return null;
     }
   }

@@ -119,7 +119,7 @@ private static final long serialVersionUID = 0L;
   private long diskBytes_ = 0L;
   /**
    * <pre>
-   * Output only. How many bytes the store takes on disk, all namespaces and the store's own included.
+   * Output only. How many bytes the store takes on disk, all namespaces and the store's own included; 0 unless the credential opens all.
    * </pre>
    *
    * <code>uint64 disk_bytes = 2 [json_name = "diskBytes"];</code>
@@ -1103,7 +1103,7 @@ private static final long serialVersionUID = 0L;
     private long diskBytes_ ;
     /**
      * <pre>
-     * Output only. How many bytes the store takes on disk, all namespaces and the store's own included.
+     * Output only. How many bytes the store takes on disk, all namespaces and the store's own included; 0 unless the credential opens all.
      * </pre>
      *
      * <code>uint64 disk_bytes = 2 [json_name = "diskBytes"];</code>
@@ -1115,7 +1115,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. How many bytes the store takes on disk, all namespaces and the store's own included.
+     * Output only. How many bytes the store takes on disk, all namespaces and the store's own included; 0 unless the credential opens all.
      * </pre>
      *
      * <code>uint64 disk_bytes = 2 [json_name = "diskBytes"];</code>
@@ -1131,7 +1131,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. How many bytes the store takes on disk, all namespaces and the store's own included.
+     * Output only. How many bytes the store takes on disk, all namespaces and the store's own included; 0 unless the credential opens all.
      * </pre>
      *
      * <code>uint64 disk_bytes = 2 [json_name = "diskBytes"];</code>

@@ -56,7 +56,7 @@ public interface StatsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Output only. How many bytes the store takes on disk, all namespaces and the store's own included.
+   * Output only. How many bytes the store takes on disk, all namespaces and the store's own included; 0 unless the credential opens all.
    * </pre>
    *
    * <code>uint64 disk_bytes = 2 [json_name = "diskBytes"];</code>

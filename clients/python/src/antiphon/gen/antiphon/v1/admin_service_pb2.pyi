@@ -95,7 +95,7 @@ class StatsResponse(_message.Message):
     EXACT_FIELD_NUMBER: _builtins.int
     TIME_FIELD_NUMBER: _builtins.int
     disk_bytes: _builtins.int
-    """Output only. How many bytes the store takes on disk, all namespaces and the store's own included."""
+    """Output only. How many bytes the store takes on disk, all namespaces and the store's own included; 0 unless the credential opens all."""
     logical_bytes: _builtins.int
     """Output only. Content in bytes before it was compressed and before what is the same was kept once."""
     active_runs: _builtins.int

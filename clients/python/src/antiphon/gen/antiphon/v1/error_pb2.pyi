@@ -168,6 +168,12 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """NOT_FOUND: no such document."""
     ERROR_REASON_ERASE_SHARED: _ErrorReason.ValueType  # 64
     """FAILED_PRECONDITION: others share what was to be erased. Metadata: `shared_by`."""
+    ERROR_REASON_UNAUTHENTICATED: _ErrorReason.ValueType  # 65
+    """UNAUTHENTICATED: the call came without a credential, or with one that this server does not take. Which of both is all that is told."""
+    ERROR_REASON_SCOPE_MISSING: _ErrorReason.ValueType  # 66
+    """PERMISSION_DENIED: the credential does not allow this. Metadata: `scope` that is missing, or `namespace` that it opens where the call names
+    another; neither depends on what is stored.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Why a call was refused or failed."""
@@ -313,6 +319,12 @@ ERROR_REASON_DOCUMENT_NOT_FOUND: ErrorReason.ValueType  # 63
 """NOT_FOUND: no such document."""
 ERROR_REASON_ERASE_SHARED: ErrorReason.ValueType  # 64
 """FAILED_PRECONDITION: others share what was to be erased. Metadata: `shared_by`."""
+ERROR_REASON_UNAUTHENTICATED: ErrorReason.ValueType  # 65
+"""UNAUTHENTICATED: the call came without a credential, or with one that this server does not take. Which of both is all that is told."""
+ERROR_REASON_SCOPE_MISSING: ErrorReason.ValueType  # 66
+"""PERMISSION_DENIED: the credential does not allow this. Metadata: `scope` that is missing, or `namespace` that it opens where the call names
+another; neither depends on what is stored.
+"""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015
 
 @_typing.final

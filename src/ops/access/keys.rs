@@ -1,0 +1,312 @@
+//! The file of keys: who has one and what it opens. It holds hashes, so whoever reads it has no key. It must not know how a call carries a
+//! key.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use subtle::ConstantTimeEq;
+
+use super::use_of::Limits;
+use crate::app::access::{ALL_NAMESPACES, Opens, Principal, Scope};
+use crate::app::reload::Mistake;
+use crate::domain::id::{Hash, Moment};
+
+/// What every key begins with, so that one that was left somewhere is recognised.
+pub const PREFIX: &str = "antiphon_";
+/// Longest name, in bytes.
+const MAX_NAME: usize = 128;
+
+/// Why a file of keys cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be read or written.
+    #[error("{}: {cause}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        cause: io::Error,
+    },
+    /// It says something that makes no sense.
+    #[error("{}: {what}", path.display())]
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// A key as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kept {
+    /// Names it; a part of the key that is no secret.
+    pub id: String,
+    /// Who has it, in words.
+    pub name: String,
+    /// The namespace that it opens; `*` for all.
+    pub namespace: String,
+    /// What it allows: `read`, `write`, `admin`.
+    pub scopes: Vec<String>,
+    /// BLAKE3 of the key, in hexadecimal.
+    pub blake3: String,
+    /// When it was made, by RFC 3339.
+    pub created: String,
+    /// Until when it is taken, by RFC 3339; for good when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+    /// Its limits; those of the configuration where they say nothing.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub limits: Limits,
+}
+
+fn is_none(limits: &Limits) -> bool {
+    *limits == Limits::default()
+}
+
+/// The file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyFile {
+    /// Every key, in the order in which they were made.
+    #[serde(default)]
+    pub keys: Vec<Kept>,
+}
+
+const HEAD: &str = "# The keys of callers, written by `antiphon keys`. It holds no key, only hashes of them.\n\n";
+
+impl KeyFile {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When it is not there, cannot be read, or is no file of keys.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let text = fs::read_to_string(path).map_err(|cause| Error::Io { path: path.to_owned(), cause })?;
+        toml::from_str(&text).map_err(|error| {
+            let line = error.span().map(|span| text[..span.start].lines().count().max(1));
+            let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            Error::Text { path: path.to_owned(), what: format!("{line}{}", error.message()) }
+        })
+    }
+
+    /// Reads it, changes it and writes it, while no other process does. A file that is not there is as an empty one.
+    ///
+    /// # Errors
+    /// What reading and writing give; then nothing has changed.
+    pub fn edit<T>(path: &Path, change: impl FnOnce(&mut Self) -> T) -> Result<T, Error> {
+        let io = |cause| Error::Io { path: path.to_owned(), cause };
+        let beside = |end: &str| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(end);
+            PathBuf::from(name)
+        };
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(beside(".lock"));
+        let lock = lock.map_err(io)?;
+        lock.lock().map_err(io)?;
+        let mut file = match Self::read(path) {
+            Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Self::default(),
+            read => read?,
+        };
+        let done = change(&mut file);
+        let text =
+            toml::to_string(&file).map_err(|error| Error::Text { path: path.to_owned(), what: error.to_string() })?;
+        let new = beside(".new");
+        replace(path, &new, &format!("{HEAD}{text}")).map_err(io)?;
+        Ok(done)
+    }
+}
+
+/// Puts a text where a file is, whole or not at all.
+fn replace(path: &Path, new: &Path, text: &str) -> io::Result<()> {
+    // A file that is there keeps its rights, such as those for the server's own user.
+    let rights = fs::metadata(path).map(|there| there.permissions()).ok();
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(new)?;
+    file.write_all(text.as_bytes())?;
+    if let Some(rights) = rights {
+        file.set_permissions(rights)?;
+    }
+    file.sync_all()?;
+    fs::rename(new, path)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}
+
+/// What is asked of a new key.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Who is to have it.
+    pub name: String,
+    /// What it opens.
+    pub opens: Opens,
+    /// What it allows.
+    pub scopes: Vec<Scope>,
+    /// Until when.
+    pub expires: Option<Moment>,
+    /// Its limits.
+    pub limits: Limits,
+}
+
+/// Makes a key from 256 random bits. The text is shown to whoever asked, and kept nowhere.
+pub fn make(wanted: &Wanted, random: [u8; 32], id: [u8; 4], now: Moment) -> (SecretString, Kept) {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let id = hex(&id);
+    let key = format!("{PREFIX}{id}_{}", hex(&random));
+    let kept = Kept {
+        name: wanted.name.clone(),
+        namespace: wanted.opens.to_string(),
+        scopes: wanted.scopes.iter().map(Scope::to_string).collect(),
+        blake3: Hash::of(key.as_bytes()).to_string(),
+        created: rfc3339(now),
+        expires: wanted.expires.map(rfc3339),
+        limits: wanted.limits,
+        id,
+    };
+    (SecretString::from(key), kept)
+}
+
+/// A key as it is looked up.
+#[derive(Clone, Debug, PartialEq)]
+struct Key {
+    blake3: Hash,
+    expires: Option<Moment>,
+    limits: Limits,
+    principal: Arc<Principal>,
+}
+
+/// Every key of a file, by its id.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KeyRing(BTreeMap<String, Key>);
+
+impl KeyRing {
+    /// Reads the keys of a file.
+    ///
+    /// # Errors
+    /// Every mistake at once.
+    pub fn read(path: &Path) -> Result<Self, Vec<Mistake>> {
+        let mistake = |place: String, message: String| Mistake { file: path.display().to_string(), place, message };
+        let file = KeyFile::read(path).map_err(|error| {
+            let message = match error {
+                Error::Io { cause, .. } => format!("cannot be read: {cause}; `antiphon keys create` makes it"),
+                Error::Text { what, .. } => what,
+            };
+            vec![mistake(String::new(), message)]
+        })?;
+        let mut ring = BTreeMap::new();
+        let mut mistakes = Vec::new();
+        for (index, kept) in file.keys.into_iter().enumerate() {
+            match Key::of(&kept) {
+                Ok(key) => {
+                    if ring.insert(kept.id.clone(), key).is_some() {
+                        let message = format!("`{}` is there twice: remove one", kept.id);
+                        mistakes.push(mistake(format!("keys[{index}].id"), message));
+                    }
+                }
+                Err((field, message)) => mistakes.push(mistake(format!("keys[{index}].{field}"), message)),
+            }
+        }
+        if mistakes.is_empty() { Ok(Self(ring)) } else { Err(mistakes) }
+    }
+
+    /// The limits of a key; none for what is no key.
+    pub(super) fn limits(&self, id: &str) -> Limits {
+        self.0.get(id).map(|key| key.limits).unwrap_or_default()
+    }
+
+    /// What is otherwise than before: what happened, and the id of the key.
+    pub(super) fn since<'a>(&'a self, before: &'a Self) -> Vec<(&'static str, &'a str)> {
+        let gone = before.0.keys().filter(|id| !self.0.contains_key(*id)).map(|id| ("key.revoked", id.as_str()));
+        let new = self.0.iter().filter_map(|(id, key)| match before.0.get(id) {
+            None => Some(("key.created", id.as_str())),
+            Some(old) if old != key => Some(("key.changed", id.as_str())),
+            Some(_) => None,
+        });
+        gone.chain(new).collect()
+    }
+
+    /// Whose key this is, if it is one and still taken.
+    pub fn admit(&self, key: &str, now: Moment) -> Option<Arc<Principal>> {
+        let id = key.strip_prefix(PREFIX)?.split('_').next()?;
+        let found = self.0.get(id);
+        // An id that is not known costs the same as a wrong key.
+        let expected = found.map_or(Hash::of(b""), |key| key.blake3);
+        let same: bool = Hash::of(key.as_bytes()).0.ct_eq(&expected.0).into();
+        let found = found.filter(|_| same)?;
+        let taken = found.expires.is_none_or(|expires| now < expires);
+        taken.then(|| Arc::clone(&found.principal))
+    }
+}
+
+impl Key {
+    /// A key as the file has it, or the field that is wrong.
+    fn of(kept: &Kept) -> Result<Self, (&'static str, String)> {
+        let is_id = !kept.id.is_empty() && kept.id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if !is_id {
+            return Err(("id", "must be letters and digits".to_owned()));
+        }
+        named(&kept.name).map_err(|error| ("name", error))?;
+        let opens = opens(&kept.namespace).map_err(|error| ("namespace", error))?;
+        if kept.scopes.is_empty() {
+            return Err(("scopes", "must not be empty: a key that opens nothing is better revoked".to_owned()));
+        }
+        let scopes = kept.scopes.iter().map(|word| word.parse::<Scope>().map_err(|error| format!("`{word}` {error}")));
+        let scopes = scopes.collect::<Result<Vec<_>, _>>().map_err(|error| ("scopes", error))?;
+        let blake3 = kept.blake3.parse::<Hash>().map_err(|error| ("blake3", error.to_string()))?;
+        let expires = kept.expires.as_deref().map(of_rfc3339).transpose();
+        let expires = expires.map_err(|error| ("expires", error))?;
+        if let Some((key, what)) = kept.limits.problems().into_iter().next() {
+            return Err((
+                if key == "calls_at_once" { "limits.calls_at_once" } else { "limits.calls_per_second" },
+                what,
+            ));
+        }
+        let principal = Principal { name: kept.id.clone(), opens, scopes };
+        Ok(Self { blake3, expires, limits: kept.limits, principal: Arc::new(principal) })
+    }
+}
+
+/// A name that a person may give.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn named(name: &str) -> Result<(), String> {
+    match name {
+        _ if name.trim().is_empty() => Err("must not be empty".to_owned()),
+        _ if name.len() > MAX_NAME => Err(format!("is longer than {MAX_NAME} bytes")),
+        _ if name.chars().any(char::is_control) => Err("must not have control characters".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// What a namespace in words opens.
+fn opens(namespace: &str) -> Result<Opens, String> {
+    match namespace {
+        ALL_NAMESPACES => Ok(Opens::All),
+        one => one.parse().map(Opens::One).map_err(|error| error.to_string()),
+    }
+}
+
+/// A moment by RFC 3339, in UTC.
+fn rfc3339(moment: Moment) -> String {
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(moment.0)).to_string()
+}
+
+/// The moment of a text.
+fn of_rfc3339(text: &str) -> Result<Moment, String> {
+    let time =
+        humantime::parse_rfc3339_weak(text).map_err(|_| "must be a time such as `2027-01-31T12:00:00Z`".to_owned())?;
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok(Moment(u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
+}
+
+/// The text of a key, for whoever asked for it.
+pub fn shown(key: &SecretString) -> &str {
+    key.expose_secret()
+}

@@ -1,0 +1,99 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::keys::{Kept, KeyFile, Wanted, make, shown};
+use super::*;
+use crate::app::access::{Opens, Scope};
+use crate::domain::id::{Moment, Namespace};
+
+/// A clock that a test sets.
+#[derive(Default)]
+struct Hand(AtomicU64);
+
+impl Clock for Hand {
+    fn now(&self) -> Moment {
+        Moment(self.0.load(Ordering::Relaxed))
+    }
+}
+
+fn wanted(expires: Option<Moment>) -> Wanted {
+    let opens = Opens::One(Namespace::new("a"));
+    Wanted { name: "n".into(), opens, scopes: vec![Scope::Read], expires, limits: Limits::default() }
+}
+
+fn write(path: &Path, keys: Vec<Kept>) {
+    KeyFile::edit(path, |file| file.keys = keys).unwrap();
+}
+
+#[test]
+fn a_key_is_taken_until_its_very_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let (key, kept) = make(&wanted(Some(Moment(5_000))), [7; 32], [1; 4], Moment(0));
+    write(&folder.path().join("keys"), vec![kept]);
+    let hand = Arc::new(Hand::default());
+    let clock: Arc<dyn Clock> = Arc::clone(&hand) as _;
+    let config = Config { keys_file: Some("keys".into()), ..Config::default() };
+    let door = door(&config, folder.path(), &clock).unwrap();
+    for (now, taken) in [(0, true), (4_999, true), (5_000, false), (9_000, false)] {
+        hand.0.store(now, Ordering::Relaxed);
+        assert_eq!(door.admit(Some(shown(&key))).is_ok(), taken, "{now}");
+    }
+    assert!(!door.refresh().unwrap());
+    write(&folder.path().join("keys"), Vec::new());
+    assert!(door.refresh().unwrap());
+    hand.0.store(0, Ordering::Relaxed);
+    assert_eq!(door.admit(Some(shown(&key))).unwrap_err().reason, Reason::Unauthenticated);
+}
+
+#[test]
+fn every_mistake_in_a_file_is_told_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys");
+    let (_, good) = make(&wanted(None), [7; 32], [1; 4], Moment(0));
+    let wrong = vec![
+        Kept { id: "a b".into(), ..good.clone() },
+        Kept { id: "b".into(), namespace: "A B".into(), ..good.clone() },
+        Kept { id: "c".into(), scopes: vec!["root".into()], ..good.clone() },
+        Kept { id: "d".into(), scopes: Vec::new(), ..good.clone() },
+        Kept { id: "e".into(), blake3: "12".into(), ..good.clone() },
+        Kept { id: "f".into(), expires: Some("soon".into()), ..good.clone() },
+        Kept { id: "g".into(), name: String::new(), ..good.clone() },
+        good.clone(),
+        good,
+    ];
+    write(&path, wrong);
+    let places: Vec<_> = KeyRing::read(&path).unwrap_err().into_iter().map(|mistake| mistake.place).collect();
+    let fields =
+        ["[0].id", "[1].namespace", "[2].scopes", "[3].scopes", "[4].blake3", "[5].expires", "[6].name", "[8].id"];
+    assert_eq!(places, fields.map(|field| format!("keys{field}")));
+}
+
+#[test]
+fn what_came_and_went_is_told_by_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys");
+    let one = make(&wanted(None), [1; 32], [1; 4], Moment(0)).1;
+    let two = make(&wanted(None), [2; 32], [2; 4], Moment(0)).1;
+    write(&path, vec![one.clone()]);
+    let before = KeyRing::read(&path).unwrap();
+    write(&path, vec![two.clone()]);
+    let after = KeyRing::read(&path).unwrap();
+    assert_eq!(after.since(&before), [("key.revoked", one.id.as_str()), ("key.created", two.id.as_str())]);
+    write(&path, vec![Kept { namespace: "b".into(), ..two.clone() }]);
+    assert_eq!(KeyRing::read(&path).unwrap().since(&after), [("key.changed", two.id.as_str())]);
+}
+
+#[test]
+fn a_configuration_of_tokens_is_checked() {
+    let jwt = |text: &str| toml::from_str::<Config>(text).unwrap();
+    let empty = jwt("[jwt]\nissuer = \"\"\naudience = \"a\"\nkeys = []\nleeway_seconds = 900\n");
+    let keys: Vec<_> = empty.problems().into_iter().map(|(key, _)| key).collect();
+    assert_eq!(keys, ["jwt.issuer", "jwt.keys", "jwt.leeway_seconds"]);
+    let none = jwt("[jwt]\nissuer = \"i\"\naudience = \"a\"\nkeys = [{ algorithm = \"none\", file = \"f\" }]\n");
+    assert_eq!(none.problems().len(), 1);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("f"), "short").unwrap();
+    let short = jwt("[jwt]\nissuer = \"i\"\naudience = \"a\"\nkeys = [{ algorithm = \"HS256\", file = \"f\" }]\n");
+    let clock: Arc<dyn Clock> = Arc::new(Hand::default());
+    let mistakes = door(&short, folder.path(), &clock).map(|_| ()).unwrap_err();
+    assert!(mistakes[0].message.contains("32 bytes"), "{mistakes:?}");
+}

@@ -1,0 +1,166 @@
+//! Connections as they come in: encrypted where that is configured, and never more than the server takes. It must not know what is served on
+//! them.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc::{self, Sender};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::server::TlsStream;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::server::{Connected, TcpConnectInfo};
+
+use crate::ops::tls::Certificates;
+
+/// How long the two sides may take to agree on a cipher.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How long to wait when the system has no connection to give, such as for want of file descriptors.
+const EXHAUSTED: Duration = Duration::from_millis(100);
+/// Connections that are agreed on and wait to be served.
+const READY: usize = 64;
+
+/// A connection.
+pub(super) struct Connection {
+    stream: Stream,
+    /// Its place among those that the server takes.
+    _place: OwnedSemaphorePermit,
+}
+
+enum Stream {
+    Plain(TcpStream),
+    Encrypted(Box<TlsStream<TcpStream>>),
+}
+
+/// The connections of a listener, of which at most `max` are there at once: more wait to be accepted. It listens for as long as the stream is kept.
+pub(super) fn connections(
+    listener: TcpListener,
+    certificates: Option<Arc<Certificates>>,
+    max: usize,
+) -> ReceiverStream<io::Result<Connection>> {
+    let (ready, connections) = mpsc::channel(READY);
+    tokio::spawn(async move {
+        let places = Arc::new(Semaphore::new(max));
+        tokio::select! {
+            () = accept(listener, certificates, places, &ready) => {}
+            // Nobody serves any more.
+            () = ready.closed() => {}
+        }
+    });
+    ReceiverStream::new(connections)
+}
+
+async fn accept(
+    listener: TcpListener,
+    certificates: Option<Arc<Certificates>>,
+    places: Arc<Semaphore>,
+    ready: &Sender<io::Result<Connection>>,
+) {
+    // A semaphore that is closed gives no place; ours never is.
+    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) if is_of_one(&error) => continue,
+            Err(error) => {
+                tracing::warn!(%error, "listener.exhausted");
+                tokio::time::sleep(EXHAUSTED).await;
+                continue;
+            }
+        };
+        // Where the peer is gone already, serving it finds out.
+        stream.set_nodelay(true).ok();
+        match &certificates {
+            None => {
+                let connection = Connection { stream: Stream::Plain(stream), _place: place };
+                if ready.send(Ok(connection)).await.is_err() {
+                    return;
+                }
+            }
+            Some(certificates) => {
+                let (certificates, ready) = (Arc::clone(certificates), ready.clone());
+                tokio::spawn(async move {
+                    let agreed = tokio::time::timeout(HANDSHAKE, certificates.accept(stream)).await;
+                    match agreed {
+                        Ok(Ok(stream)) => {
+                            let connection = Connection { stream: Stream::Encrypted(Box::new(stream)), _place: place };
+                            ready.send(Ok(connection)).await.ok();
+                        }
+                        Ok(Err(error)) => tracing::debug!(%error, "connection.refused"),
+                        Err(_) => tracing::debug!("connection.silent"),
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// An error of the one connection that was to be accepted.
+fn is_of_one(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
+
+impl Connected for Connection {
+    type ConnectInfo = TcpConnectInfo;
+
+    fn connect_info(&self) -> TcpConnectInfo {
+        match &self.stream {
+            Stream::Plain(stream) => stream.connect_info(),
+            Stream::Encrypted(stream) => stream.get_ref().0.connect_info(),
+        }
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_read(context, into),
+            Stream::Encrypted(stream) => Pin::new(stream).poll_read(context, into),
+        }
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write(context, from),
+            Stream::Encrypted(stream) => Pin::new(stream).poll_write(context, from),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Stream::Encrypted(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Stream::Encrypted(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        from: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(context, from),
+            Stream::Encrypted(stream) => Pin::new(stream).poll_write_vectored(context, from),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match &self.stream {
+            Stream::Plain(stream) => stream.is_write_vectored(),
+            Stream::Encrypted(stream) => stream.is_write_vectored(),
+        }
+    }
+}
