@@ -51,7 +51,6 @@ mod tools;
 mod traces;
 mod transcripts;
 mod transfer;
-mod unimplemented;
 mod views;
 mod watch;
 mod workspace;

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use super::part::Part;
 use super::walk::Scope;
 use super::{Node, missing};
 use crate::app::{App, Caller, store_fault};
 use crate::domain::exchange::{Exchange, Origin};
 use crate::domain::fault::Fault;
-use crate::domain::graph::{self, Place, Segment};
-use crate::domain::id::{BranchId, ExchangeId, Moment, Namespace, RunId};
+use crate::domain::graph::Place;
+use crate::domain::id::{ExchangeId, Moment, Namespace, RunId};
 use crate::domain::message::Message;
 use crate::domain::run::{Run, State};
 use crate::domain::tool::ToolSet;
@@ -91,14 +92,6 @@ pub struct Found {
     pub next: Option<SearchPosition>,
 }
 
-/// A part of the graph that exchanges are in or not.
-struct Part {
-    top: Place,
-    deepest: u64,
-    /// Whether what departs from branches is in it, of those that were met.
-    known: BTreeMap<BranchId, bool>,
-}
-
 impl App {
     /// A page of what is found, after a position.
     ///
@@ -136,10 +129,8 @@ impl App {
         let mut part = match &wanted.scope {
             None => None,
             Some(scope) => {
-                let Some(top) = self.scope_begin(caller, scope).await? else { return Ok(found) };
-                let top = self.place_of(namespace, top).await?;
-                let steps = if let Scope::Subtree(_, steps) = scope { steps.unwrap_or(u64::MAX) } else { u64::MAX };
-                Some(Part { top, deepest: top.depth.saturating_add(steps), known: BTreeMap::new() })
+                let Some(part) = self.part(caller, scope, None).await? else { return Ok(found) };
+                Some(part)
             }
         };
         let is_over = self.search_exchanges(namespace, wanted, (begin, part.as_mut()), limit, &mut found).await?;
@@ -254,22 +245,6 @@ impl App {
                 return Ok(());
             }
         }
-    }
-
-    async fn is_in(&self, namespace: &Namespace, part: &mut Part, place: Place) -> Result<bool, Fault> {
-        if place.depth < part.top.depth || place.depth > part.deepest {
-            return Ok(false);
-        }
-        if place.branch == part.top.branch {
-            return Ok(true);
-        }
-        if let Some(known) = part.known.get(&place.branch) {
-            return Ok(*known);
-        }
-        let path: Vec<Segment> = self.path_down_to(namespace, place).await?;
-        let is_in = graph::contains(&path, part.top);
-        part.known.insert(place.branch, is_in);
-        Ok(is_in)
     }
 
     async fn hit(
