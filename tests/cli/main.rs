@@ -9,6 +9,7 @@
     reason = "a test that cannot go on must stop"
 )]
 
+mod auditing;
 mod branching;
 mod coordinating;
 mod documents;
