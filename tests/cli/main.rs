@@ -16,6 +16,7 @@ mod documents;
 mod examples;
 mod keeping;
 mod line;
+mod measuring;
 mod moving;
 mod preparing;
 mod program;
