@@ -17,7 +17,7 @@ use crate::domain::thread::Thread;
 
 pub(in crate::app) use self::descent::{Descent, Step};
 pub use self::diff::{Aspects, Compared, DiffPage, DiffPosition, Difference, Kind as DiffKind};
-pub(in crate::app) use self::part::Part;
+pub(in crate::app) use self::part::{Part, SMALL};
 pub use self::search::{Found, Hit, SearchPosition, Wanted};
 pub use self::sum::{ModelSum, Summed, UsageScope};
 pub use self::walk::{Detail, Position, Scope, Shown, Walked};

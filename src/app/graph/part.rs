@@ -8,6 +8,9 @@ use crate::domain::fault::Fault;
 use crate::domain::graph::{self, Place};
 use crate::domain::id::{BranchId, ExchangeId, Namespace};
 
+/// Up to how many exchanges a part is gone through for itself; in a larger one, what is newest is looked for among everything of its namespace.
+pub(in crate::app) const SMALL: usize = 1_024;
+
 /// An exchange and what follows from it, down to a depth.
 pub(in crate::app) struct Part {
     /// The exchange at its top.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::part::Part;
+use super::part::{Part, SMALL};
 use super::walk::Scope;
 use super::{Node, missing};
 use crate::app::{App, Caller, store_fault};
@@ -92,6 +92,16 @@ pub struct Found {
     pub next: Option<SearchPosition>,
 }
 
+/// Where exchanges are looked for, newest first.
+enum Among<'a> {
+    /// In the whole namespace.
+    All,
+    /// In a part of it, past what is not in it.
+    Part(&'a mut Part),
+    /// Among these, which are all of a small part.
+    These(Vec<(ExchangeId, Place)>),
+}
+
 impl App {
     /// A page of what is found, after a position.
     ///
@@ -133,7 +143,16 @@ impl App {
                 Some(part)
             }
         };
-        let is_over = self.search_exchanges(namespace, wanted, (begin, part.as_mut()), limit, &mut found).await?;
+        let all = match &part {
+            Some(part) => self.all_in(namespace, part, SMALL).await?,
+            None => None,
+        };
+        let among = match (all, part.as_mut()) {
+            (Some(all), _) => Among::These(all),
+            (None, Some(part)) => Among::Part(part),
+            (None, None) => Among::All,
+        };
+        let is_over = self.search_exchanges(namespace, wanted, (begin, among), limit, &mut found).await?;
         // A run without an exchange says nothing that these could ask for.
         let only_exchanges = wanted.scope.is_some()
             || wanted.text.is_some()
@@ -156,13 +175,21 @@ impl App {
         &self,
         namespace: &Namespace,
         wanted: &Wanted,
-        (begin, mut part): (Option<ExchangeId>, Option<&mut Part>),
+        (begin, mut among): (Option<ExchangeId>, Among<'_>),
         limit: usize,
         found: &mut Found,
     ) -> Result<bool, Fault> {
         let mut before = begin;
         loop {
-            let batch = self.ledger.newest(namespace, before, BATCH).await.map_err(store_fault)?;
+            let batch = match &among {
+                Among::These(all) => {
+                    let from = all.partition_point(|(id, _)| before.is_some_and(|before| *id >= before));
+                    all.iter().skip(from).take(BATCH).copied().collect()
+                }
+                Among::Part(_) | Among::All => {
+                    self.ledger.newest(namespace, before, BATCH).await.map_err(store_fault)?
+                }
+            };
             let is_last = batch.len() < BATCH;
             for (id, place) in batch {
                 if wanted.from.is_some_and(|from| id.moment().0.saturating_add(SLACK) < from.0) {
@@ -175,7 +202,7 @@ impl App {
                 }
                 before = Some(id);
                 found.read += 1;
-                if let Some(part) = part.as_deref_mut()
+                if let Among::Part(part) = &mut among
                     && !self.is_in(namespace, part, place).await?
                 {
                     continue;

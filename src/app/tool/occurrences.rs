@@ -2,16 +2,13 @@
 
 use super::{Kind, LOOKED_AT, Occurrence, Wanted};
 use crate::app::drift::{Sets, WINDOW};
-use crate::app::graph::{Part, Scope};
+use crate::app::graph::{Part, SMALL, Scope};
 use crate::app::{App, Caller, store_fault};
 use crate::domain::exchange::Glance;
 use crate::domain::fault::Fault;
 use crate::domain::graph::Place;
 use crate::domain::id::{CallId, ExchangeId, Namespace};
 use crate::domain::tool::Tool;
-
-/// Up to how many exchanges a part is gone through for itself; a larger one is looked for among everything of its namespace.
-const SMALL: usize = 1_024;
 
 /// How many are read of a namespace at a time.
 const BATCH: usize = 256;

@@ -39,6 +39,21 @@ async fn below(server: &Running, top: &str) -> Vec<(String, u64)> {
     found
 }
 
+/// What searching finds that offered a tool, a hit a page.
+async fn found(server: &Running, scope: Option<pb::GraphScope>, name: &str) -> Vec<String> {
+    let mut request =
+        pb::SearchRequest { scope, offered_tools: vec![name.to_owned()], page_size: 1, ..Default::default() };
+    let mut all = Vec::new();
+    loop {
+        let page = server.graphs().search(request.clone()).await.unwrap().into_inner();
+        all.extend(page.hits.into_iter().map(|hit| hit.exchange.unwrap().exchange_id));
+        if page.next_page_token.is_empty() {
+            return all;
+        }
+        request.page_token = page.next_page_token;
+    }
+}
+
 /// Two branches from one root and a root of its own: newest first, whatever lies between, and nothing from beside it.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_below_a_fork_are_listed() {
@@ -57,6 +72,8 @@ async fn calls_below_a_fork_are_listed() {
         assert_eq!(had(&server, subtree(&left, Some(1)), "a", size).await, of(&[&left]));
         assert_eq!(had(&server, subtree(&root, Some(1)), "a", size).await, of(&[&right, &left, &root]));
         assert_eq!(had(&server, subtree(&root, Some(0)), "a", size).await, of(&[&root]));
+        assert_eq!(found(&server, subtree(&root, Some(1)), "a").await, of(&[&right, &left, &root]));
+        assert_eq!(found(&server, tree("t"), "a").await, of(&[&deep, &right, &left, &root]));
         assert_eq!(had(&server, subtree(&right, None), "b", size).await, of(&[]));
         // The tree is that of the root, wherever the head is.
         assert_eq!(had(&server, tree("t"), "a", size).await, of(&[&deep, &right, &left, &root]));
@@ -172,6 +189,8 @@ async fn a_part_with_thousands_of_exchanges_is_gone_through() {
     let of = |all: &[&pb::Exchange]| all.iter().map(|one| one.exchange_id.clone()).collect::<Vec<_>>();
     assert_eq!(had(&server, subtree(&root, None), "a", 50).await, of(&[&side, &ending, &root]));
     assert_eq!(had(&server, subtree(&root, None), "a", 1).await, of(&[&side, &ending, &root]));
+    assert_eq!(found(&server, subtree(&root, None), "a").await, of(&[&side, &ending, &root]));
+    assert_eq!(found(&server, subtree(&end, None), "a").await, of(&[&ending]));
     let whole = drifts(&server, subtree(&root, None), "", 50).await;
     assert_eq!(drifts(&server, subtree(&root, None), "", 2).await, whole);
     let along = drifts(&server, path(&ending), "", 50).await;
