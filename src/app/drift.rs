@@ -90,7 +90,7 @@ impl App {
         }
     }
 
-    async fn seen_of(&self, namespace: &Namespace, lineage: Lineage) -> Result<Seen, Fault> {
+    pub(super) async fn seen_of(&self, namespace: &Namespace, lineage: Lineage) -> Result<Seen, Fault> {
         match lineage {
             Lineage::Seen(hash) => self.ledger.seen(namespace, hash).await.map_err(store_fault),
             Lineage::Nothing | Lineage::Unknown => Ok(Seen::default()),

@@ -2,7 +2,7 @@
 
 use crate::app::graph::{DiffPosition, Position, SearchPosition};
 use crate::app::restore::MovesFrom;
-use crate::app::tool::DriftsFrom;
+use crate::app::tool::{DriftsFrom, OccurrencesFrom};
 use crate::app::workspace::After;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{ExchangeId, Hash, RunId};
@@ -61,11 +61,53 @@ pub(super) fn on_path(bytes: &[u8]) -> Result<(ExchangeId, u64), Fault> {
     reader.end(at)
 }
 
-/// The end of a path and from which drift on it to list.
-pub(super) fn drifts(bytes: &[u8]) -> Result<(ExchangeId, DriftsFrom), Fault> {
+/// From which drift on to list.
+pub(super) fn drifts(bytes: &[u8]) -> Result<DriftsFrom, Fault> {
     let mut reader = Reader(bytes);
-    let at = (reader.id()?, DriftsFrom { depth: reader.number()?, skip: reader.short()? });
-    reader.end(at)
+    let from = match reader.fixed::<1>()? {
+        [b'p'] => DriftsFrom::Path { end: reader.id()?, depth: reader.number()?, skip: reader.short()? },
+        [b't'] => DriftsFrom::Below {
+            top: reader.id()?,
+            at: reader.id()?,
+            is_done: reader.fixed::<1>()? != [0],
+            skip: reader.short()?,
+        },
+        _ => return Err(damaged()),
+    };
+    reader.end(from)
+}
+
+/// The bytes of that.
+pub(super) fn of_drifts(at: &DriftsFrom) -> Vec<u8> {
+    match at {
+        DriftsFrom::Path { end, depth, skip } => {
+            [&b"p"[..], end.as_bytes(), &depth.to_be_bytes(), &skip.to_be_bytes()].concat()
+        }
+        DriftsFrom::Below { top, at, is_done, skip } => {
+            [&b"t"[..], top.as_bytes(), at.as_bytes(), &[u8::from(*is_done)], &skip.to_be_bytes()].concat()
+        }
+    }
+}
+
+/// From which call on to list.
+pub(super) fn occurrences(bytes: &[u8]) -> Result<OccurrencesFrom, Fault> {
+    let mut reader = Reader(bytes);
+    let from = match reader.fixed::<1>()? {
+        [b'e'] => OccurrencesFrom::Newest { top: None, before: reader.id()? },
+        [b't'] => OccurrencesFrom::Newest { top: Some(reader.id()?), before: reader.id()? },
+        [b'p'] => OccurrencesFrom::Path { end: reader.id()?, depth: reader.number()? },
+        _ => return Err(damaged()),
+    };
+    reader.end(from)
+}
+
+/// The bytes of that.
+pub(super) fn of_occurrences(at: &OccurrencesFrom) -> Vec<u8> {
+    match at {
+        OccurrencesFrom::Newest { top: None, before } => [&b"e"[..], before.as_bytes()].concat(),
+        OccurrencesFrom::Newest { top: Some(top), before } => [&b"t"[..], top.as_bytes(), before.as_bytes()].concat(),
+        OccurrencesFrom::Path { end, depth } => [&b"p"[..], end.as_bytes(), &depth.to_be_bytes()].concat(),
+    }
 }
 
 /// Where a comparison goes on.
@@ -197,6 +239,25 @@ mod tests {
         let at = MovesFrom { head: id, before: 7 };
         assert_eq!(moves(&of_moves(at)).unwrap(), at);
         assert!(diff(&[0; 9]).is_err());
+        let other = ExchangeId::from_bytes([9; 16]);
+        for at in [
+            DriftsFrom::Path { end: id, depth: 3, skip: 4 },
+            DriftsFrom::Below { top: id, at: other, is_done: false, skip: 4 },
+            DriftsFrom::Below { top: id, at: other, is_done: true, skip: 0 },
+        ] {
+            let bytes = of_drifts(&at);
+            assert_eq!(drifts(&bytes).unwrap(), at);
+            assert!(drifts(&bytes[1..]).is_err() && drifts(&[&bytes[..], &[0]].concat()).is_err());
+        }
+        for at in [
+            OccurrencesFrom::Newest { top: None, before: id },
+            OccurrencesFrom::Newest { top: Some(other), before: id },
+            OccurrencesFrom::Path { end: id, depth: 7 },
+        ] {
+            let bytes = of_occurrences(&at);
+            assert_eq!(occurrences(&bytes).unwrap(), at);
+            assert!(occurrences(&bytes[1..]).is_err() && occurrences(&[&bytes[..], &[0]].concat()).is_err());
+        }
         let all = [
             SearchPosition::Exchanges(id),
             SearchPosition::Path(id, 9),

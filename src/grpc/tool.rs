@@ -13,7 +13,7 @@ use super::pb::tool_service_server::ToolService;
 use super::position;
 use crate::app::App;
 use crate::app::graph::Scope;
-use crate::app::tool::{DriftsFrom, Kind, Wanted};
+use crate::app::tool::{Kind, Wanted};
 use crate::domain::fault::Fault;
 use crate::domain::id::{Hash, Moment};
 
@@ -37,32 +37,12 @@ impl Tools {
         let query = Query::new("ToolService.ListToolOccurrences", &call.caller.namespace)
             .with_all(list.scope.as_ref().map(Scope::texts).unwrap_or_default().iter().map(String::as_str))
             .with_all(wanted_texts(&list.wanted).iter().map(String::as_str));
-        let at = query.position(&list.page_token)?;
-        let (occurrences, next_page_token) = match &list.scope {
-            None => {
-                let before = at.map(|bytes| position::exchange(&bytes)).transpose()?;
-                let (found, next) =
-                    self.app.list_occurrences(&call.caller, &list.wanted, before, list.page_size).await?;
-                (found, next.map_or_else(String::new, |id| query.token(id.as_bytes())))
-            }
-            Some(scope) => {
-                let (end, depth) = match at {
-                    None => (self.app.scope_begin(&call.caller, scope).await?, None),
-                    Some(bytes) => {
-                        let (end, depth) = position::on_path(&bytes)?;
-                        (Some(end), Some(depth))
-                    }
-                };
-                let Some(end) = end else { return Ok(pb::ListToolOccurrencesResponse::default()) };
-                let (found, next) =
-                    self.app.list_occurrences_on(&call.caller, end, &list.wanted, depth, list.page_size).await?;
-                let token = |depth: u64| query.token(&[&end.as_bytes()[..], &depth.to_be_bytes()].concat());
-                (found, next.map_or_else(String::new, token))
-            }
-        };
+        let from = query.position(&list.page_token)?.map(|bytes| position::occurrences(&bytes)).transpose()?;
+        let (scope, wanted) = (list.scope.as_ref(), &list.wanted);
+        let (occurrences, next) = self.app.list_occurrences(&call.caller, scope, wanted, from, list.page_size).await?;
         Ok(pb::ListToolOccurrencesResponse {
             occurrences: occurrences.into_iter().map(tool_service::occurrence_to_pb).collect(),
-            next_page_token,
+            next_page_token: next.map_or_else(String::new, |at| query.token(&position::of_occurrences(&at))),
         })
     }
 
@@ -75,22 +55,12 @@ impl Tools {
         let query = Query::new("ToolService.ListToolDrifts", &call.caller.namespace)
             .with_all(list.scope.texts().iter().map(String::as_str))
             .with_all(list.name.as_deref());
-        let (end, from) = match query.position(&list.page_token)? {
-            None => (self.app.scope_begin(&call.caller, &list.scope).await?, DriftsFrom { depth: 1, skip: 0 }),
-            Some(bytes) => {
-                let (end, from) = position::drifts(&bytes)?;
-                (Some(end), from)
-            }
-        };
-        let Some(end) = end else { return Ok(pb::ListToolDriftsResponse::default()) };
+        let from = query.position(&list.page_token)?.map(|bytes| position::drifts(&bytes)).transpose()?;
         let name = list.name.as_deref();
-        let (drifts, next) = self.app.list_drifts(&call.caller, end, name, from, list.page_size).await?;
-        let token = |from: DriftsFrom| {
-            query.token(&[&end.as_bytes()[..], &from.depth.to_be_bytes(), &from.skip.to_be_bytes()].concat())
-        };
+        let (drifts, next) = self.app.list_drifts(&call.caller, &list.scope, name, from, list.page_size).await?;
         Ok(pb::ListToolDriftsResponse {
             drifts: tool_service::drifts_to_pb(drifts),
-            next_page_token: next.map_or_else(String::new, token),
+            next_page_token: next.map_or_else(String::new, |at| query.token(&position::of_drifts(&at))),
         })
     }
 }

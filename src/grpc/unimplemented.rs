@@ -6,13 +6,8 @@
 #[cfg(test)]
 mod tests;
 
-/// Looking for tools in all that follows from an exchange.
-pub const TOOLS_OF_SUBTREE: &str = "ToolService scope.subtree";
-/// Looking for tools in the whole tree that the path of a thread is in.
-pub const TOOLS_OF_THREAD_TREE: &str = "ToolService scope.thread_tree";
-
-/// Fields and values of enums.
-pub const FIELDS: &[&str] = &[TOOLS_OF_SUBTREE, TOOLS_OF_THREAD_TREE];
+/// Fields and values of enums: none. What comes later is named here, and refused where requests are read as `Fault::not_implemented`.
+pub const FIELDS: &[&str] = &[];
 
 /// Reasons of errors that nothing produces yet.
 pub const REASONS: &[&str] = &[];

@@ -54,7 +54,6 @@ mod tools;
 mod traces;
 mod transcripts;
 mod transfer;
-mod unimplemented;
 mod views;
 mod watch;
 mod workspace;

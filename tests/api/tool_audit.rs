@@ -11,6 +11,7 @@ use crate::support::server::{Running, openai};
 use crate::support::{ask, look, refused};
 
 mod lists;
+mod trees;
 
 /// A tool of a name, with an input schema that differs by version.
 fn version(name: &str, version: u32) -> pb::Tool {

@@ -9,6 +9,7 @@
     reason = "a test that cannot go on must stop"
 )]
 
+mod auditing;
 mod branching;
 mod coordinating;
 mod doctor;
@@ -17,6 +18,7 @@ mod examples;
 mod keeping;
 mod keys;
 mod line;
+mod measuring;
 mod moving;
 mod preparing;
 mod program;

@@ -49,6 +49,49 @@ fn an_export_goes_to_a_file_or_a_pipe_and_comes_back() {
     assert_eq!(exchanges["count"], "2");
 }
 
+/// The way back that is documented: a backup, an empty folder, an import, a verification; and then it goes on where it was.
+#[test]
+fn a_backup_is_restored_into_an_empty_folder() {
+    let server = Server::with(&["--data", "kept"]);
+    server.run(["capture", "remember", "--new-thread", "t", "--run-id", "r1"]);
+    server.run(["workspace", "write", "t", "plan", "first"]);
+    server.run(["continue", "--thread", "t", "and on"]);
+    server.run(["workspace", "write", "t", "plan", "second"]);
+    let waiting = server.run(["capture", "what weather?", "--new-thread", "w"]);
+    let call = waiting.err.split_whitespace().find(|word| word.starts_with("call_")).unwrap().to_owned();
+    server.run(["fork", "--thread", "t", "--after-turn", "1", "--id", "f"]);
+    let told = |server: &Server| {
+        let asked: [&[&str]; 6] = [
+            &["threads"],
+            &["log", "--thread", "t"],
+            &["workspace", "read", "t", "plan"],
+            &["workspace", "read", "t@1", "plan"],
+            &["runs"],
+            &["usage", "--tree", "t"],
+        ];
+        asked.map(|arguments| server.run(arguments).out)
+    };
+    let before = told(&server);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("all.jsonl");
+    server.run(["backup", file.to_str().unwrap()]);
+    drop(server);
+
+    let restored = Server::with(&["--data", "empty"]);
+    let tried = restored.run(["import", "--dry-run", file.to_str().unwrap()]);
+    assert!(restored.json(&["threads"])["threads"].as_array().is_none_or(Vec::is_empty), "{tried:#?}");
+    let said = restored.run(["import", file.to_str().unwrap()]);
+    assert!(said.out.starts_with("3 exchanges stored, 0 on record already"), "{said:#?}");
+    assert_eq!(restored.run(["verify"]).code, Some(0));
+    assert_eq!(told(&restored), before);
+    // The same run id is answered from the record, what waited for a result waits for it, and a thread goes on from its head.
+    let again = restored.run(["capture", "remember", "--new-thread", "t", "--run-id", "r1", "--json"]);
+    assert!(again.out.contains("\"replayed\": true"), "{again:#?}");
+    let answered = restored.run(["continue", "--thread", "w", "--result", &format!("{call}=sunny")]);
+    assert!(answered.out.contains("it is sunny"), "{answered:#?}");
+    assert!(restored.run(["continue", "--thread", "t", "further"]).err.contains("thread t turn 3"));
+}
+
 #[test]
 fn a_file_that_was_cut_or_is_another_is_refused_with_the_way_out() {
     let (server, _) = furnished();

@@ -184,6 +184,42 @@ fn shells_get_what_they_need_to_complete_commands() {
     }
 }
 
+/// A page for the program and one for each verb and its parts, whatever is added; each has its options and those of every verb.
+#[test]
+fn the_manual_has_a_page_for_each_verb() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| Said::of(binary(home.path()).args(arguments).output().unwrap());
+    let program = run(&["man"]);
+    assert_eq!((program.code, program.err.as_str()), (Some(0), ""), "{program:#?}");
+    assert!(program.out.contains(".TH antiphon 1") && program.out.contains("antiphon\\-capture(1)"), "{}", program.out);
+    let restore = run(&["man", "threads", "restore"]).out;
+    assert!(restore.contains(".TH antiphon-threads-restore 1"), "{restore}");
+    let fork = run(&["man", "fork"]).out;
+    assert!(fork.contains("\\-\\-name") && fork.contains("\\-\\-server"), "{fork}");
+    let unknown = run(&["man", "threads", "burn"]);
+    assert!(unknown.code == Some(2) && unknown.err.contains("`burn`: list, "), "{unknown:#?}");
+
+    let written = run(&["man", "--out", "some/folder", "--json"]);
+    assert_eq!((written.code, written.err.as_str()), (Some(0), ""), "{written:#?}");
+    let told: Value = serde_json::from_str(&written.out).unwrap();
+    let told: Vec<&str> = told["pages"].as_array().unwrap().iter().map(|page| page.as_str().unwrap()).collect();
+    let folder = home.path().join("some/folder");
+    let mut there: Vec<String> =
+        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    there.sort();
+    assert_eq!(there, told);
+    let help = run(&["--help"]).out;
+    let verbs = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    for verb in verbs.filter_map(|line| line.split_whitespace().next()) {
+        assert!(told.contains(&format!("antiphon-{verb}.1").as_str()), "{verb} has no page");
+    }
+    assert!(told.contains(&"antiphon.1") && told.contains(&"antiphon-workspace-write.1"), "{told:?}");
+    assert_eq!(std::fs::read_to_string(folder.join("antiphon-fork.1")).unwrap(), fork);
+    std::fs::write(home.path().join("file"), "").unwrap();
+    let refused = run(&["man", "--out", "file"]);
+    assert!(refused.code == Some(1) && refused.err.contains("file: "), "{refused:#?}");
+}
+
 // A thread whose first turn failed was shown as if it was at work.
 #[test]
 fn a_thread_whose_first_turn_failed_is_shown_as_what_it_is() {

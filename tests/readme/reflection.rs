@@ -103,18 +103,6 @@ async fn b147_grpcurl_drives_a_loop_from_standard_input() {
     assert!(again.contains("\"attached\": true") && again.contains("\"stopped\": {}"), "{again}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn b147_what_is_not_implemented_says_so_by_name() {
-    let server = Running::echo().await;
-    let feature = antiphon::grpc::unimplemented::TOOLS_OF_SUBTREE;
-    let body = r#"{"scope": {"subtree": {"exchangeId": "0198f2a0-0000-7000-8000-000000000000"}}}"#;
-    let done = call("ToolService/ListToolDrifts", body, &server).await;
-    assert!(!done.succeeded);
-    assert!(done.printed.contains("Code: Unimplemented"), "{}", done.printed);
-    assert!(done.printed.contains(&format!("`{feature}`")), "{}", done.printed);
-    assert!(done.printed.contains(r#""reason": "NOT_IMPLEMENTED""#), "{}", done.printed);
-}
-
 /// Details of errors once came as base64, since reflection did not know their types.
 #[tokio::test(flavor = "multi_thread")]
 async fn details_of_errors_can_be_read() {

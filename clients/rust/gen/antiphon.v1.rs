@@ -12509,7 +12509,7 @@ pub struct ListToolDriftsRequest {
 /// A page of drifts.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListToolDriftsResponse {
-    /// Output only. The drifts, those nearest to the root first.
+    /// Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
     #[prost(message, repeated, tag = "1")]
     pub drifts: ::prost::alloc::vec::Vec<ToolDrift>,
     /// Output only. For the next page; empty on the last.
@@ -12525,7 +12525,7 @@ pub struct ToolDrift {
     /// Output only. The exchange from which on the path had it otherwise: the first with the schema that was the last before.
     #[prost(string, tag = "2")]
     pub previous_exchange_id: ::prost::alloc::string::String,
-    /// Output only. The tool as it was.
+    /// Output only. The tool as it was; absent when that exchange was erased.
     #[prost(message, optional, tag = "3")]
     pub previous: ::core::option::Option<Tool>,
     /// Output only. The exchange that has it otherwise.

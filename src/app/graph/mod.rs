@@ -1,7 +1,9 @@
 //! The graph: exchanges without their content, what lies before and after one, what paths have in common. It must not write, but for the
 //! indexes of a store that an earlier version wrote.
 
+mod descent;
 mod diff;
+mod part;
 mod search;
 mod sum;
 mod walk;
@@ -13,7 +15,9 @@ use crate::domain::id::{ExchangeId, Namespace, ThreadId};
 use crate::domain::run::State;
 use crate::domain::thread::Thread;
 
+pub(in crate::app) use self::descent::{Descent, Step};
 pub use self::diff::{Aspects, Compared, DiffPage, DiffPosition, Difference, Kind as DiffKind};
+pub(in crate::app) use self::part::{Part, SMALL};
 pub use self::search::{Found, Hit, SearchPosition, Wanted};
 pub use self::sum::{ModelSum, Summed, UsageScope};
 pub use self::walk::{Detail, Position, Scope, Shown, Walked};
@@ -156,7 +160,7 @@ impl App {
     }
 
     /// The index of what follows must be complete before anything is looked up in it.
-    async fn index(&self, namespace: &Namespace) -> Result<(), Fault> {
+    pub(super) async fn index(&self, namespace: &Namespace) -> Result<(), Fault> {
         self.ledger.complete_indexes(namespace).await.map_err(store_fault)
     }
 
@@ -164,7 +168,11 @@ impl App {
         self.ledger.place(namespace, id).await.map_err(store_fault)?.ok_or_else(|| none_such(id))
     }
 
-    async fn stored_exchange(&self, namespace: &Namespace, id: ExchangeId) -> Result<(Exchange, Place), Fault> {
+    pub(super) async fn stored_exchange(
+        &self,
+        namespace: &Namespace,
+        id: ExchangeId,
+    ) -> Result<(Exchange, Place), Fault> {
         self.ledger.exchange(namespace, id).await.map_err(store_fault)?.ok_or_else(|| none_such(id))
     }
 
@@ -278,7 +286,7 @@ fn preview(text: &str) -> String {
     text.chars().take(PREVIEW).collect()
 }
 
-fn missing() -> Fault {
+pub(super) fn missing() -> Fault {
     Fault::new(Reason::StoreCorrupt, "an exchange on a path is missing: run `antiphon verify`")
 }
 

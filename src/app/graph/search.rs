@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use super::part::{Part, SMALL};
 use super::walk::Scope;
 use super::{Node, missing};
 use crate::app::{App, Caller, store_fault};
 use crate::domain::exchange::{Exchange, Origin};
 use crate::domain::fault::Fault;
-use crate::domain::graph::{self, Place, Segment};
-use crate::domain::id::{BranchId, ExchangeId, Moment, Namespace, RunId};
+use crate::domain::graph::Place;
+use crate::domain::id::{ExchangeId, Moment, Namespace, RunId};
 use crate::domain::message::Message;
 use crate::domain::run::{Run, State};
 use crate::domain::tool::ToolSet;
@@ -91,12 +92,14 @@ pub struct Found {
     pub next: Option<SearchPosition>,
 }
 
-/// A part of the graph that exchanges are in or not.
-struct Part {
-    top: Place,
-    deepest: u64,
-    /// Whether what departs from branches is in it, of those that were met.
-    known: BTreeMap<BranchId, bool>,
+/// Where exchanges are looked for, newest first.
+enum Among<'a> {
+    /// In the whole namespace.
+    All,
+    /// In a part of it, past what is not in it.
+    Part(&'a mut Part),
+    /// Among these, which are all of a small part.
+    These(Vec<(ExchangeId, Place)>),
 }
 
 impl App {
@@ -136,13 +139,20 @@ impl App {
         let mut part = match &wanted.scope {
             None => None,
             Some(scope) => {
-                let Some(top) = self.scope_begin(caller, scope).await? else { return Ok(found) };
-                let top = self.place_of(namespace, top).await?;
-                let steps = if let Scope::Subtree(_, steps) = scope { steps.unwrap_or(u64::MAX) } else { u64::MAX };
-                Some(Part { top, deepest: top.depth.saturating_add(steps), known: BTreeMap::new() })
+                let Some(part) = self.part(caller, scope, None).await? else { return Ok(found) };
+                Some(part)
             }
         };
-        let is_over = self.search_exchanges(namespace, wanted, (begin, part.as_mut()), limit, &mut found).await?;
+        let all = match &part {
+            Some(part) => self.all_in(namespace, part, SMALL).await?,
+            None => None,
+        };
+        let among = match (all, part.as_mut()) {
+            (Some(all), _) => Among::These(all),
+            (None, Some(part)) => Among::Part(part),
+            (None, None) => Among::All,
+        };
+        let is_over = self.search_exchanges(namespace, wanted, (begin, among), limit, &mut found).await?;
         // A run without an exchange says nothing that these could ask for.
         let only_exchanges = wanted.scope.is_some()
             || wanted.text.is_some()
@@ -165,13 +175,21 @@ impl App {
         &self,
         namespace: &Namespace,
         wanted: &Wanted,
-        (begin, mut part): (Option<ExchangeId>, Option<&mut Part>),
+        (begin, mut among): (Option<ExchangeId>, Among<'_>),
         limit: usize,
         found: &mut Found,
     ) -> Result<bool, Fault> {
         let mut before = begin;
         loop {
-            let batch = self.ledger.newest(namespace, before, BATCH).await.map_err(store_fault)?;
+            let batch = match &among {
+                Among::These(all) => {
+                    let from = all.partition_point(|(id, _)| before.is_some_and(|before| *id >= before));
+                    all.iter().skip(from).take(BATCH).copied().collect()
+                }
+                Among::Part(_) | Among::All => {
+                    self.ledger.newest(namespace, before, BATCH).await.map_err(store_fault)?
+                }
+            };
             let is_last = batch.len() < BATCH;
             for (id, place) in batch {
                 if wanted.from.is_some_and(|from| id.moment().0.saturating_add(SLACK) < from.0) {
@@ -184,7 +202,7 @@ impl App {
                 }
                 before = Some(id);
                 found.read += 1;
-                if let Some(part) = part.as_deref_mut()
+                if let Among::Part(part) = &mut among
                     && !self.is_in(namespace, part, place).await?
                 {
                     continue;
@@ -254,22 +272,6 @@ impl App {
                 return Ok(());
             }
         }
-    }
-
-    async fn is_in(&self, namespace: &Namespace, part: &mut Part, place: Place) -> Result<bool, Fault> {
-        if place.depth < part.top.depth || place.depth > part.deepest {
-            return Ok(false);
-        }
-        if place.branch == part.top.branch {
-            return Ok(true);
-        }
-        if let Some(known) = part.known.get(&place.branch) {
-            return Ok(*known);
-        }
-        let path: Vec<Segment> = self.path_down_to(namespace, place).await?;
-        let is_in = graph::contains(&path, part.top);
-        part.known.insert(place.branch, is_in);
-        Ok(is_in)
     }
 
     async fn hit(

@@ -7,7 +7,7 @@ use crate::app::graph::Scope;
 use crate::app::tool::{CallTools, Drifted, Kind, Occurrence, Wanted};
 use crate::domain::fault::Fault;
 use crate::grpc::page::Sizes;
-use crate::grpc::{pb, unimplemented};
+use crate::grpc::pb;
 
 /// Which calls to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub fn occurrences_from_pb(request: pb::ListToolOccurrencesRequest) -> Result<Oc
         let kind = kind_from_pb(request.kind, &at.field("kind"), problems);
         let scope = match request.scope {
             None => Some(None),
-            Some(scope) => scope_from_pb(scope, &at.field("scope"), problems).map(Some),
+            Some(scope) => scope::from_pb(scope, &at.field("scope"), problems).map(Some),
         };
         let from = moment::optional_from_pb(request.from_time, &at.field("from_time"), problems);
         let before = moment::optional_from_pb(request.before_time, &at.field("before_time"), problems);
@@ -63,22 +63,11 @@ pub fn occurrences_from_pb(request: pb::ListToolOccurrencesRequest) -> Result<Oc
 pub fn drifts_from_pb(request: pb::ListToolDriftsRequest) -> Result<Drifts, Fault> {
     whole(|at, problems| {
         let scope = problem::required(request.scope, "where to look", &at.field("scope"), problems)
-            .and_then(|scope| scope_from_pb(scope, &at.field("scope"), problems));
+            .and_then(|scope| scope::from_pb(scope, &at.field("scope"), problems));
         let page_size = page_size_from_pb(request.page_size, Sizes::LIST, at, problems);
         let name = absent_if_empty(request.name);
         Some(Drifts { scope: scope?, name, page_size: page_size?, page_token: request.page_token })
     })
-}
-
-/// A path: what a tool was on it is known in its order.
-fn scope_from_pb(scope: pb::GraphScope, at: &Path<'_>, problems: &mut Problems) -> Option<Scope> {
-    let scope = scope::from_pb(scope, at, problems)?;
-    match scope {
-        Scope::Path(_) | Scope::Thread(_) => return Some(scope),
-        Scope::Subtree(..) => problems.not_implemented(&at.field("subtree"), unimplemented::TOOLS_OF_SUBTREE),
-        Scope::Tree(_) => problems.not_implemented(&at.field("thread_tree"), unimplemented::TOOLS_OF_THREAD_TREE),
-    }
-    None
 }
 
 fn kind_from_pb(number: i32, at: &Path<'_>, problems: &mut Problems) -> Option<Option<Kind>> {
@@ -110,7 +99,7 @@ pub fn drifts_to_pb(drifts: Vec<Drifted>) -> Vec<pb::ToolDrift> {
     let to_pb = |drift: Drifted| pb::ToolDrift {
         name: drift.now.name.clone(),
         previous_exchange_id: drift.since.to_string(),
-        previous: Some(tool::to_pb(drift.before)),
+        previous: drift.before.map(tool::to_pb),
         exchange_id: drift.exchange.to_string(),
         current: Some(tool::to_pb(drift.now)),
     };
@@ -134,7 +123,6 @@ pub fn occurrence_to_pb(occurrence: Occurrence) -> pb::ToolOccurrence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::fault::Reason;
 
     fn paths(fault: &Fault) -> Vec<&str> {
         fault.fields.iter().map(|field| field.path.as_str()).collect()
@@ -161,16 +149,5 @@ mod tests {
         let nowhere = pb::graph_scope::Scope::Path(pb::PathScope { exchange_id: "e".to_owned() });
         let fault = drifts_from_pb(pb::ListToolDriftsRequest { scope: scope(Some(nowhere)), ..Default::default() });
         assert_eq!(paths(&fault.unwrap_err()), ["scope.path.exchange_id"]);
-    }
-
-    #[test]
-    fn trees_are_refused_by_name() {
-        use pb::graph_scope::Scope as Given;
-        let subtree = pb::SubtreeScope { exchange_id: uuid::Uuid::from_u128(1).to_string(), max_steps: None };
-        let tree = pb::ThreadTreeScope { thread_id: "t".to_owned() };
-        for given in [Given::Subtree(subtree), Given::ThreadTree(tree)] {
-            let request = pb::ListToolDriftsRequest { scope: scope(Some(given)), ..Default::default() };
-            assert_eq!(drifts_from_pb(request).unwrap_err().reason, Reason::NotImplemented);
-        }
     }
 }

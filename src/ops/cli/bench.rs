@@ -4,13 +4,16 @@
 mod caller;
 mod decider;
 mod echo;
+mod fill;
 mod idle;
+mod look;
 mod measure;
 mod provider;
 mod work;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use self::measure::Figures;
@@ -46,6 +49,9 @@ pub(super) struct Arguments {
     /// Be a provider at this address, which the default profile of the server has as its own, and measure what the server adds to it
     #[arg(long, value_name = "ADDRESS")]
     provider: Option<SocketAddr>,
+    /// Fill the server's store with so many exchanges, instead of any other work, and measure pages of the graph, searches and Inspect in it
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["only", "provider", "idle"], value_parser = clap::value_parser!(u32).range(1_000..=100_000_000))]
+    fill: Option<u32>,
     /// Open so many Coordinate streams and hold them, instead of any other work
     #[arg(long, value_name = "COUNT", requires = "process", conflicts_with_all = ["only", "provider"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
     idle: Option<u32>,
@@ -62,13 +68,16 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     let disk = tokio::task::spawn_blocking(move || measure::disk(&folder, time)).await;
     let disk = disk.map_err(|error| Failure::broken(&error))?.map_err(|error| Failure::broken(&error))?;
     let load = Load { time, bytes: arguments.bytes as usize, turns: arguments.turns, deep: arguments.deep };
+    let load = Arc::new(load);
     let mut rows = vec![Row::of("fdatasync of 4 KiB, one after the other", 1, disk)];
     let many = usize::from(arguments.callers);
     let is_wanted = |work: &Work| arguments.only.is_empty() || arguments.only.contains(work);
     for callers in Work::Record.callers(many) {
         rows.push(Row::of("bare echo of a turn", callers, echo::calls(callers, &load).await?));
     }
-    if let Some((count, process)) = arguments.idle.zip(arguments.process) {
+    if let Some(count) = arguments.fill {
+        rows.extend(fill::measure(count, many, (arguments.disk.as_deref(), arguments.process), context, &load).await?);
+    } else if let Some((count, process)) = arguments.idle.zip(arguments.process) {
         rows.push(idle::measure(count, process, context, &load).await?);
     } else if let Some(address) = arguments.provider {
         rows.extend(provider::measure(address, &remote, &load).await?);
@@ -106,16 +115,18 @@ struct Row {
     bytes: Option<f64>,
     /// How much memory each took at the server, where that is known.
     memory: Option<f64>,
+    /// The most that p50 may be, in milliseconds, where that was decided.
+    most: Option<f64>,
 }
 
 impl Row {
     fn of(what: &str, callers: usize, figures: Figures) -> Self {
-        Self { what: what.to_owned(), callers, figures, bytes: None, memory: None }
+        Self { what: what.to_owned(), callers, figures, bytes: None, memory: None, most: None }
     }
 
     fn json(&self) -> serde_json::Value {
         let mut json = self.figures.json(&self.what, self.callers);
-        for (key, value) in [("diskBytes", self.bytes), ("memoryBytes", self.memory)] {
+        for (key, value) in [("diskBytes", self.bytes), ("memoryBytes", self.memory), ("p50MostMs", self.most)] {
             if let (Some(value), Some(json)) = (value, json.as_object_mut()) {
                 json.insert(key.to_owned(), value.into());
             }
@@ -125,8 +136,9 @@ impl Row {
 }
 
 fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new(&["what", "callers", "a second", "p50 ms", "p99 ms", "disk bytes", "memory bytes"]);
-    for Row { what, callers, figures, bytes, memory } in rows {
+    let mut table =
+        Table::new(&["what", "callers", "a second", "p50 ms", "p99 ms", "disk bytes", "memory bytes", "at most"]);
+    for Row { what, callers, figures, bytes, memory, most } in rows {
         let whole = |bytes: &Option<f64>| bytes.map(|bytes| format!("{bytes:.0}")).unwrap_or_default();
         table.row(vec![
             what.as_str().into(),
@@ -136,6 +148,7 @@ fn table(rows: &[Row]) -> Table {
             format!("{:.3}", figures.p99.as_secs_f64() * 1e3).into(),
             whole(bytes).into(),
             whole(memory).into(),
+            most.map(|most| format!("{most:.1} ms")).unwrap_or_default().into(),
         ]);
     }
     table

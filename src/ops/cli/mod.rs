@@ -1,5 +1,5 @@
 //! The command line: what can be typed, and what each verb does with it. One file a verb. It must not know rules, nor how a server is put
-//! together: all verbs but `serve`, `check`, `keys`, `prompts`, `completions` and an offline `verify` are clients like any other.
+//! together: all verbs but `serve`, `check`, `keys`, `prompts`, `completions`, `man` and an offline `verify` are clients like any other.
 
 mod answer;
 mod bench;
@@ -29,6 +29,7 @@ mod keep;
 mod keys;
 mod lineage;
 mod log;
+mod man;
 mod moves;
 mod part;
 mod prepare;
@@ -47,6 +48,7 @@ mod stats;
 mod table;
 mod terminal;
 mod threads;
+mod tools;
 mod usage;
 mod verify;
 mod width;
@@ -153,6 +155,8 @@ enum Verb {
     Search(search::Arguments),
     /// Sum what runs consumed
     Usage(usage::Arguments),
+    /// Show which tools calls had, which calls had a tool, and where one changed
+    Tools(tools::Arguments),
     /// List, show, make, restore and remove threads
     Threads(threads::Arguments),
     /// List, read, write and compare the documents of threads
@@ -193,6 +197,8 @@ enum Verb {
     Bench(bench::Arguments),
     /// Write what a shell needs to complete commands
     Completions(completions::Arguments),
+    /// Write the manual: a page for the program and one for each verb
+    Man(man::Arguments),
 }
 
 /// What a verb works with.
@@ -322,6 +328,7 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Diff(arguments) => diff::run(arguments, &mut context).await,
             Verb::Search(arguments) => search::run(arguments, &mut context).await,
             Verb::Usage(arguments) => usage::run(arguments, &mut context).await,
+            Verb::Tools(arguments) => tools::run(arguments, &mut context).await,
             Verb::Threads(arguments) => threads::run(arguments, &mut context).await,
             Verb::Workspace(arguments) => workspace::run(arguments, &mut context).await,
             Verb::Runs(arguments) => runs::run(arguments, &mut context).await,
@@ -342,6 +349,7 @@ fn work(line: Line, environment: &dyn Environment, terminal: &mut Terminal) -> R
             Verb::Verify(arguments) => verify::run(arguments, &mut context).await,
             Verb::Bench(arguments) => bench::run(arguments, &mut context).await,
             Verb::Completions(arguments) => completions::run(&arguments, &mut context),
+            Verb::Man(arguments) => man::run(&arguments, &mut context),
         }
     });
     // What is still at work, such as a server that was stopped by force, is not waited for.
@@ -358,5 +366,22 @@ mod tests {
     #[test]
     fn what_can_be_typed_makes_sense() {
         Line::command().debug_assert();
+    }
+
+    /// The help, the completions and the manual are made of it.
+    #[test]
+    fn everything_that_can_be_typed_says_what_it_does() {
+        let mut program = Line::command();
+        program.build();
+        let (mut silent, mut open) = (Vec::new(), vec![("antiphon".to_owned(), &program)]);
+        while let Some((name, command)) = open.pop() {
+            if command.get_about().is_none() {
+                silent.push(name.clone());
+            }
+            let arguments = command.get_arguments().filter(|argument| argument.get_help().is_none());
+            silent.extend(arguments.map(|argument| format!("{name} {}", argument.get_id())));
+            open.extend(command.get_subcommands().map(|part| (format!("{name} {}", part.get_name()), part)));
+        }
+        assert_eq!(silent, Vec::<String>::new());
     }
 }

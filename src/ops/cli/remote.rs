@@ -19,6 +19,7 @@ use crate::grpc::pb::exchange_service_client::ExchangeServiceClient;
 use crate::grpc::pb::graph_service_client::GraphServiceClient;
 use crate::grpc::pb::run_service_client::RunServiceClient;
 use crate::grpc::pb::thread_service_client::ThreadServiceClient;
+use crate::grpc::pb::tool_service_client::ToolServiceClient;
 use crate::grpc::pb::workspace_service_client::WorkspaceServiceClient;
 
 /// Where a server is looked for when nobody says otherwise.
@@ -124,6 +125,8 @@ impl Remote {
         coordinations: CoordinationServiceClient,
         /// The graph.
         graphs: GraphServiceClient,
+        /// Tools under audit.
+        tools: ToolServiceClient,
         /// Configured resources.
         catalog: CatalogServiceClient,
         /// The server itself.

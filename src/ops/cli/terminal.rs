@@ -255,6 +255,10 @@ impl Terminal {
         self.streams.input_is_terminal = false;
     }
 
+    pub(crate) fn set_err_is_terminal(&mut self, yes: bool) {
+        self.streams.err_is_terminal = yes;
+    }
+
     pub(crate) fn set_out_is_terminal(&mut self, yes: bool) {
         self.streams.out_is_terminal = yes;
     }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::Context;
 use super::failure::Failure;
 use super::part::Part;
+use super::progress::Progress;
 use super::terminal::{Style, Terminal};
 use super::words;
 use crate::app::verify::Verified;
@@ -35,6 +36,7 @@ pub(super) struct Arguments {
 
 /// Verifies.
 pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Result<(), Failure> {
+    use pb::verify_response::Event as Seen;
     if let Some(dir) = arguments.data {
         return offline(&dir, arguments.copy_in.as_deref(), context.terminal).await;
     }
@@ -44,14 +46,24 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     let summary = remote
         .within(async {
             let mut stream = remote.admin().verify(remote.request(request)).await?.into_inner();
-            while let Some(part) = stream.message().await? {
-                match part.event {
-                    Some(pb::verify_response::Event::Completed(summary)) => return Ok(summary),
-                    Some(pb::verify_response::Event::Finding(finding)) => show(&finding, context.terminal)?,
-                    Some(pb::verify_response::Event::Progress(_)) | None => {}
+            let mut progress = Progress::of("checked", "record");
+            let outcome = loop {
+                match stream.message().await.map(|part| part.map(|part| part.event)) {
+                    Ok(Some(Some(Seen::Completed(summary)))) => break Ok(summary),
+                    Ok(Some(Some(Seen::Finding(finding)))) => {
+                        progress.end(context.terminal)?;
+                        show(&finding, context.terminal)?;
+                    }
+                    Ok(Some(Some(Seen::Progress(so_far)))) => {
+                        progress.show(so_far.checked_count, 0, context.terminal)?;
+                    }
+                    Ok(Some(None)) => {}
+                    Ok(None) => break Err(Failure::incomplete("end")),
+                    Err(status) => break Err(status.into()),
                 }
-            }
-            Err(Failure::incomplete("end"))
+            };
+            progress.end(context.terminal)?;
+            outcome
         })
         .await?;
     conclude(summary, context.terminal)

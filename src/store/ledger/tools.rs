@@ -8,7 +8,7 @@ use super::exchanges::{Stretch, lean, missing, stretches};
 use crate::domain::drift::Seen;
 use crate::domain::exchange::Glance;
 use crate::domain::graph::{Place, Segment};
-use crate::domain::id::{ExchangeId, Hash};
+use crate::domain::id::Hash;
 use crate::domain::tool::{Tool, ToolSet};
 use crate::store::layout::{self, Entry};
 use crate::store::record::{ToolHashes, corrupt};
@@ -96,19 +96,13 @@ impl Ledger {
         lean(&entry, &raw)?.glance().map_err(|malformed| corrupt(&entry, malformed))
     }
 
-    /// Calls of the whole namespace, newest first by the time in their ids, before one of them.
+    /// What an audit needs of the exchanges at some places, in their order.
     ///
     /// # Errors
     /// When the store fails, or a record is missing or damaged.
-    pub async fn newest_glances(
-        &self,
-        ns: &Namespace,
-        before: Option<ExchangeId>,
-        limit: usize,
-    ) -> Result<Vec<Glance>, Error> {
-        let places = self.newest(ns, before, limit).await?.into_iter().map(|(_, place)| place);
+    pub async fn glances_at(&self, ns: &Namespace, places: Vec<Place>) -> Result<Vec<Glance>, Error> {
         let read = |place| self.glance(ns, place);
-        stream::iter(places.collect::<Vec<_>>()).map(read).buffered(AHEAD).try_collect().await
+        stream::iter(places).map(read).buffered(AHEAD).try_collect().await
     }
 
     async fn tool(&self, ns: &Namespace, hash: Hash) -> Result<Tool, Error> {

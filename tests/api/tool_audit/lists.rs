@@ -10,7 +10,7 @@ use crate::support::provider::{Entry, Provider};
 use crate::support::server::{Running, openai};
 use crate::support::{ask, refused};
 
-fn path(exchange: &pb::Exchange) -> Option<pb::GraphScope> {
+pub(super) fn path(exchange: &pb::Exchange) -> Option<pb::GraphScope> {
     let exchange_id = exchange.exchange_id.clone();
     Some(pb::GraphScope { scope: Some(Scope::Path(pb::PathScope { exchange_id })) })
 }
@@ -20,13 +20,18 @@ fn thread(thread_id: &str) -> Option<pb::GraphScope> {
     Some(pb::GraphScope { scope: Some(Scope::ThreadPath(pb::ThreadPathScope { thread_id })) })
 }
 
-async fn call_tools(server: &Running, exchange: &pb::Exchange) -> pb::GetCallToolsResponse {
+pub(super) async fn call_tools(server: &Running, exchange: &pb::Exchange) -> pb::GetCallToolsResponse {
     let request = pb::GetCallToolsRequest { exchange_id: exchange.exchange_id.clone() };
     server.tools().get_call_tools(request).await.unwrap().into_inner()
 }
 
 /// Pages of a list, each of at most so many, until the last.
-async fn drifts(server: &Running, scope: Option<pb::GraphScope>, name: &str, page_size: i32) -> Vec<pb::ToolDrift> {
+pub(super) async fn drifts(
+    server: &Running,
+    scope: Option<pb::GraphScope>,
+    name: &str,
+    page_size: i32,
+) -> Vec<pb::ToolDrift> {
     let mut request = pb::ListToolDriftsRequest { scope, name: name.into(), page_size, ..Default::default() };
     let mut all = Vec::new();
     loop {
@@ -40,7 +45,7 @@ async fn drifts(server: &Running, scope: Option<pb::GraphScope>, name: &str, pag
     }
 }
 
-async fn occurrences(server: &Running, request: pb::ListToolOccurrencesRequest) -> Vec<pb::ToolOccurrence> {
+pub(super) async fn occurrences(server: &Running, request: pb::ListToolOccurrencesRequest) -> Vec<pb::ToolOccurrence> {
     let mut request = request;
     let mut all = Vec::new();
     loop {
@@ -53,16 +58,16 @@ async fn occurrences(server: &Running, request: pb::ListToolOccurrencesRequest) 
     }
 }
 
-fn wanted(name: &str) -> pb::ListToolOccurrencesRequest {
+pub(super) fn wanted(name: &str) -> pb::ListToolOccurrencesRequest {
     pb::ListToolOccurrencesRequest { name: name.into(), page_size: 2, ..Default::default() }
 }
 
-fn ids(occurrences: &[pb::ToolOccurrence]) -> Vec<&str> {
+pub(super) fn ids(occurrences: &[pb::ToolOccurrence]) -> Vec<&str> {
     occurrences.iter().map(|occurrence| occurrence.exchange_id.as_str()).collect()
 }
 
 /// What drifted, each as `name: since -> exchange`.
-fn lines(drifts: &[pb::ToolDrift]) -> Vec<(String, String, String)> {
+pub(super) fn lines(drifts: &[pb::ToolDrift]) -> Vec<(String, String, String)> {
     let line = |d: &pb::ToolDrift| (d.name.clone(), d.previous_exchange_id.clone(), d.exchange_id.clone());
     drifts.iter().map(line).collect()
 }

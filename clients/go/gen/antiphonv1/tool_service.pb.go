@@ -637,7 +637,7 @@ func (x *ListToolDriftsRequest) GetPageToken() string {
 // A page of drifts.
 type ListToolDriftsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Output only. The drifts, those nearest to the root first.
+	// Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
 	Drifts []*ToolDrift `protobuf:"bytes,1,rep,name=drifts,proto3" json:"drifts,omitempty"`
 	// Output only. For the next page; empty on the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -696,7 +696,7 @@ type ToolDrift struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Output only. The exchange from which on the path had it otherwise: the first with the schema that was the last before.
 	PreviousExchangeId string `protobuf:"bytes,2,opt,name=previous_exchange_id,json=previousExchangeId,proto3" json:"previous_exchange_id,omitempty"`
-	// Output only. The tool as it was.
+	// Output only. The tool as it was; absent when that exchange was erased.
 	Previous *Tool `protobuf:"bytes,3,opt,name=previous,proto3" json:"previous,omitempty"`
 	// Output only. The exchange that has it otherwise.
 	ExchangeId string `protobuf:"bytes,4,opt,name=exchange_id,json=exchangeId,proto3" json:"exchange_id,omitempty"`

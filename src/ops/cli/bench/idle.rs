@@ -36,7 +36,7 @@ pub(super) async fn measure(count: u32, process: u32, context: &Context<'_>, loa
 }
 
 /// Bytes of memory that a process has, as `/proc` says.
-fn memory(process: u32) -> Result<u64, Failure> {
+pub(super) fn memory(process: u32) -> Result<u64, Failure> {
     let path = format!("/proc/{process}/status");
     let status = std::fs::read_to_string(&path).map_err(|error| Failure::broken(&format!("{path}: {error}")))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

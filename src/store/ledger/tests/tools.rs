@@ -30,15 +30,17 @@ async fn a_path_is_looked_at_across_its_branches() {
 }
 
 #[tokio::test]
-async fn calls_of_the_whole_namespace_come_newest_first() {
+async fn calls_at_places_come_in_their_order() {
     let world = World::new();
     let root = world.say(None, "1").await;
-    world.say(Some(&root), "2").await;
-    world.say(None, "3").await;
-    let newest = world.ledger.newest_glances(&world.ns, None, 2).await.unwrap();
-    assert_eq!(depths(&newest), [1, 2]);
-    let rest = world.ledger.newest_glances(&world.ns, Some(newest[1].id), 2).await.unwrap();
-    assert_eq!(rest.iter().map(|glance| glance.id).collect::<Vec<_>>(), [root.id]);
+    let second = world.say(Some(&root), "2").await;
+    let other = world.say(None, "3").await;
+    let mut places = Vec::new();
+    for exchange in [&other, &root, &second] {
+        places.push(world.place(exchange).await);
+    }
+    let found = world.ledger.glances_at(&world.ns, places).await.unwrap();
+    assert_eq!(found.iter().map(|glance| glance.id).collect::<Vec<_>>(), [other.id, root.id, second.id]);
 }
 
 #[tokio::test]

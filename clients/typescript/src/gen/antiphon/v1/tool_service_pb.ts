@@ -342,7 +342,7 @@ export const ListToolDriftsRequestSchema: GenMessage<ListToolDriftsRequest> = /*
  */
 export type ListToolDriftsResponse = Message<"antiphon.v1.ListToolDriftsResponse"> & {
   /**
-   * Output only. The drifts, those nearest to the root first.
+   * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
    *
    * @generated from field: repeated antiphon.v1.ToolDrift drifts = 1;
    */
@@ -384,7 +384,7 @@ export type ToolDrift = Message<"antiphon.v1.ToolDrift"> & {
   previousExchangeId: string;
 
   /**
-   * Output only. The tool as it was.
+   * Output only. The tool as it was; absent when that exchange was erased.
    *
    * @generated from field: antiphon.v1.Tool previous = 3;
    */

@@ -59,7 +59,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<antiphon.gen.ToolDrift> drifts_;
   /**
    * <pre>
-   * Output only. The drifts, those nearest to the root first.
+   * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -70,7 +70,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Output only. The drifts, those nearest to the root first.
+   * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -82,7 +82,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Output only. The drifts, those nearest to the root first.
+   * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -93,7 +93,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Output only. The drifts, those nearest to the root first.
+   * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -104,7 +104,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Output only. The drifts, those nearest to the root first.
+   * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -555,7 +555,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -569,7 +569,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -583,7 +583,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -597,7 +597,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -618,7 +618,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -636,7 +636,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -656,7 +656,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -677,7 +677,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -695,7 +695,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -713,7 +713,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -732,7 +732,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -749,7 +749,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -766,7 +766,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -777,7 +777,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -791,7 +791,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -806,7 +806,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -817,7 +817,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -829,7 +829,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The drifts, those nearest to the root first.
+     * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>

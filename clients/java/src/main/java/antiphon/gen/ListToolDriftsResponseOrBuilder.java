@@ -12,7 +12,7 @@ public interface ListToolDriftsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Output only. The drifts, those nearest to the root first.
+   * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -21,7 +21,7 @@ public interface ListToolDriftsResponseOrBuilder extends
       getDriftsList();
   /**
    * <pre>
-   * Output only. The drifts, those nearest to the root first.
+   * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -29,7 +29,7 @@ public interface ListToolDriftsResponseOrBuilder extends
   antiphon.gen.ToolDrift getDrifts(int index);
   /**
    * <pre>
-   * Output only. The drifts, those nearest to the root first.
+   * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -37,7 +37,7 @@ public interface ListToolDriftsResponseOrBuilder extends
   int getDriftsCount();
   /**
    * <pre>
-   * Output only. The drifts, those nearest to the root first.
+   * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>
@@ -46,7 +46,7 @@ public interface ListToolDriftsResponseOrBuilder extends
       getDriftsOrBuilderList();
   /**
    * <pre>
-   * Output only. The drifts, those nearest to the root first.
+   * Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolDrift drifts = 1 [json_name = "drifts"];</code>

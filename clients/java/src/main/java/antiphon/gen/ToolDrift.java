@@ -154,7 +154,7 @@ private static final long serialVersionUID = 0L;
   private antiphon.gen.Tool previous_;
   /**
    * <pre>
-   * Output only. The tool as it was.
+   * Output only. The tool as it was; absent when that exchange was erased.
    * </pre>
    *
    * <code>.antiphon.v1.Tool previous = 3 [json_name = "previous"];</code>
@@ -166,7 +166,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Output only. The tool as it was.
+   * Output only. The tool as it was; absent when that exchange was erased.
    * </pre>
    *
    * <code>.antiphon.v1.Tool previous = 3 [json_name = "previous"];</code>
@@ -178,7 +178,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Output only. The tool as it was.
+   * Output only. The tool as it was; absent when that exchange was erased.
    * </pre>
    *
    * <code>.antiphon.v1.Tool previous = 3 [json_name = "previous"];</code>
@@ -895,7 +895,7 @@ private static final long serialVersionUID = 0L;
         antiphon.gen.Tool, antiphon.gen.Tool.Builder, antiphon.gen.ToolOrBuilder> previousBuilder_;
     /**
      * <pre>
-     * Output only. The tool as it was.
+     * Output only. The tool as it was; absent when that exchange was erased.
      * </pre>
      *
      * <code>.antiphon.v1.Tool previous = 3 [json_name = "previous"];</code>
@@ -906,7 +906,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The tool as it was.
+     * Output only. The tool as it was; absent when that exchange was erased.
      * </pre>
      *
      * <code>.antiphon.v1.Tool previous = 3 [json_name = "previous"];</code>
@@ -921,7 +921,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The tool as it was.
+     * Output only. The tool as it was; absent when that exchange was erased.
      * </pre>
      *
      * <code>.antiphon.v1.Tool previous = 3 [json_name = "previous"];</code>
@@ -941,7 +941,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The tool as it was.
+     * Output only. The tool as it was; absent when that exchange was erased.
      * </pre>
      *
      * <code>.antiphon.v1.Tool previous = 3 [json_name = "previous"];</code>
@@ -959,7 +959,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The tool as it was.
+     * Output only. The tool as it was; absent when that exchange was erased.
      * </pre>
      *
      * <code>.antiphon.v1.Tool previous = 3 [json_name = "previous"];</code>
@@ -984,7 +984,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The tool as it was.
+     * Output only. The tool as it was; absent when that exchange was erased.
      * </pre>
      *
      * <code>.antiphon.v1.Tool previous = 3 [json_name = "previous"];</code>
@@ -1001,7 +1001,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The tool as it was.
+     * Output only. The tool as it was; absent when that exchange was erased.
      * </pre>
      *
      * <code>.antiphon.v1.Tool previous = 3 [json_name = "previous"];</code>
@@ -1013,7 +1013,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The tool as it was.
+     * Output only. The tool as it was; absent when that exchange was erased.
      * </pre>
      *
      * <code>.antiphon.v1.Tool previous = 3 [json_name = "previous"];</code>
@@ -1028,7 +1028,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. The tool as it was.
+     * Output only. The tool as it was; absent when that exchange was erased.
      * </pre>
      *
      * <code>.antiphon.v1.Tool previous = 3 [json_name = "previous"];</code>

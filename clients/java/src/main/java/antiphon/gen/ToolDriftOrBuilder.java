@@ -52,7 +52,7 @@ public interface ToolDriftOrBuilder extends
 
   /**
    * <pre>
-   * Output only. The tool as it was.
+   * Output only. The tool as it was; absent when that exchange was erased.
    * </pre>
    *
    * <code>.antiphon.v1.Tool previous = 3 [json_name = "previous"];</code>
@@ -61,7 +61,7 @@ public interface ToolDriftOrBuilder extends
   boolean hasPrevious();
   /**
    * <pre>
-   * Output only. The tool as it was.
+   * Output only. The tool as it was; absent when that exchange was erased.
    * </pre>
    *
    * <code>.antiphon.v1.Tool previous = 3 [json_name = "previous"];</code>
@@ -70,7 +70,7 @@ public interface ToolDriftOrBuilder extends
   antiphon.gen.Tool getPrevious();
   /**
    * <pre>
-   * Output only. The tool as it was.
+   * Output only. The tool as it was; absent when that exchange was erased.
    * </pre>
    *
    * <code>.antiphon.v1.Tool previous = 3 [json_name = "previous"];</code>

@@ -342,7 +342,7 @@ class ListToolDriftsResponse(_message.Message):
     """Output only. For the next page; empty on the last."""
     @_builtins.property
     def drifts(self) -> _containers.RepeatedCompositeFieldContainer[Global___ToolDrift]:
-        """Output only. The drifts, those nearest to the root first."""
+        """Output only. The drifts, each before those on the paths that go on from it; so on one path those nearest to the root first."""
 
     def __init__(
         self,
@@ -377,7 +377,7 @@ class ToolDrift(_message.Message):
     """Output only. The exchange that has it otherwise."""
     @_builtins.property
     def previous(self) -> _tool_pb2.Tool:
-        """Output only. The tool as it was."""
+        """Output only. The tool as it was; absent when that exchange was erased."""
 
     @_builtins.property
     def current(self) -> _tool_pb2.Tool:
