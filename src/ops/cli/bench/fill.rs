@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
-use tonic::transport::Channel;
 
 use super::caller::at;
 use super::look::Look;
@@ -20,7 +19,7 @@ use crate::grpc::pb::exchange_service_client::ExchangeServiceClient;
 use crate::ops::cli::Context;
 use crate::ops::cli::failure::Failure;
 use crate::ops::cli::progress::Progress;
-use crate::ops::cli::remote::Remote;
+use crate::ops::cli::remote::{Link, Remote};
 use pb::record_request::Start;
 
 /// Turns of a conversation before any fork.
@@ -158,7 +157,7 @@ fn needle(conversation: u64) -> String {
 
 /// Somebody who fills.
 struct Filler {
-    client: ExchangeServiceClient<Channel>,
+    client: ExchangeServiceClient<Link>,
     load: Arc<Load>,
     made: Arc<AtomicU64>,
 }

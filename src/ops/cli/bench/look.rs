@@ -1,15 +1,13 @@
 //! What is looked up in a store with very many exchanges: a page of the graph, a page of a search, a history. It must not know how the store was
 //! filled.
 
-use tonic::transport::Channel;
-
 use super::fill::{Filled, TOPICS};
 use super::work::Load;
 use crate::grpc::pb;
 use crate::grpc::pb::exchange_service_client::ExchangeServiceClient;
 use crate::grpc::pb::graph_service_client::GraphServiceClient;
 use crate::ops::cli::failure::Failure;
-use crate::ops::cli::remote::Remote;
+use crate::ops::cli::remote::{Link, Remote};
 use pb::graph_scope::Scope;
 
 /// The most that Inspect of a history of [`WANTED_TURNS`] turns may take, in milliseconds.
@@ -160,8 +158,8 @@ enum Until {
 
 /// Somebody who looks.
 pub(super) struct Looker {
-    exchanges: ExchangeServiceClient<Channel>,
-    graphs: GraphServiceClient<Channel>,
+    exchanges: ExchangeServiceClient<Link>,
+    graphs: GraphServiceClient<Link>,
     filled: Filled,
 }
 
