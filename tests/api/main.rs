@@ -25,6 +25,7 @@ mod errors;
 mod explain;
 mod fallback;
 mod foreign;
+mod fuzz;
 mod generation;
 mod graph;
 mod heads;

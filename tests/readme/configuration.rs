@@ -15,6 +15,8 @@ use antiphon::ops::source::SystemClock;
 use crate::markdown::{blocks, path, read};
 
 const DOCUMENTS: [&str; 2] = ["README.md", "docs/configuration.md"];
+/// Its configurations name files that whoever reads it has.
+const SECURITY: &str = "docs/security.md";
 
 struct Nothing;
 
@@ -139,6 +141,11 @@ fn no_key_is_left_out() {
         "[profiles.p]\nbackend = 'b'\nmodel = 'm'\nzzz = 1".to_owned(),
         "[profiles.p]\nbackend = 'b'\nmodel = 'm'\nparameters = { zzz = 1 }".to_owned(),
         "[contracts.c]\nzzz = 1".to_owned(),
+        "[access]\nzzz = 1".to_owned(),
+        "[access.limits]\nzzz = 1".to_owned(),
+        "[access.jwt]\nissuer = 'i'\naudience = 'a'\nkeys = []\nzzz = 1".to_owned(),
+        "[access.jwt]\nissuer = 'i'\naudience = 'a'\nkeys = [{ algorithm = 'HS256', file = 'f', zzz = 1 }]".to_owned(),
+        "[tls]\nzzz = 1".to_owned(),
         format!("{backend}kind = 'openai'\nzzz = 1"),
         format!("{backend}kind = 'openai'\nretry = {{ zzz = 1 }}"),
         format!("{backend}kind = 'openai'\ncircuit = {{ zzz = 1 }}"),
@@ -155,7 +162,7 @@ fn no_key_is_left_out() {
         format!("{backend}kind = 'scripted'\nrules = [{{ tool_calls = [{{ zzz = 1 }}] }}]"),
         format!("{backend}kind = 'scripted'\nrules = [{{ usage = {{ zzz = 1 }} }}]"),
     ];
-    let told: String = DOCUMENTS.iter().map(|document| read(document)).collect();
+    let told: String = DOCUMENTS.iter().chain([&SECURITY]).map(|document| read(document)).collect();
     let is_told = |key: &String| {
         [format!("{key} = "), format!("[{key}"), format!(".{key}]"), format!("`{key}`")]
             .iter()
