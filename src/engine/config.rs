@@ -186,17 +186,6 @@ impl ProfileConfig {
 /// The key of the namespaces that may use a backend.
 const NAMESPACES: &str = "namespaces";
 
-/// The keys of every backend.
-const KNOWN: [&str; Limits::KEYS.len() + 1] = {
-    let mut known = [NAMESPACES; Limits::KEYS.len() + 1];
-    let mut at = 0;
-    while at < Limits::KEYS.len() {
-        known[at] = Limits::KEYS[at];
-        at += 1;
-    }
-    known
-};
-
 impl BackendConfig {
     fn read(at: &str, value: toml::Value) -> (Option<Self>, Vec<ConfigProblem>) {
         let toml::Value::Table(mut rest) = value else {
@@ -243,7 +232,11 @@ impl BackendConfig {
 
     /// The settings of its kind as far as they can be read, so that the rest can be checked as well; with every mistake in them.
     pub fn read_settings<T: DeserializeOwned>(&self, backend_id: &str) -> (Option<T>, Vec<ConfigProblem>) {
-        decode(&format!("backends.{backend_id}"), toml::Value::Table(self.rest.clone()), &KNOWN)
+        decode(
+            &format!("backends.{backend_id}"),
+            toml::Value::Table(self.rest.clone()),
+            &[&Limits::KEYS[..], &[NAMESPACES]].concat(),
+        )
     }
 }
 

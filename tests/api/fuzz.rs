@@ -28,6 +28,7 @@ fn rounds() -> u64 {
 struct Dice(u64);
 
 impl Dice {
+    #[expect(clippy::print_stdout, reason = "a run that failed can be repeated")]
     fn new(what: &str) -> Self {
         let seed = setting("SEED").unwrap_or_else(|| u64::from(std::process::id()));
         println!("{what}: ANTIPHON_FUZZ_SEED={seed}");

@@ -168,7 +168,10 @@ impl Tokens {
     /// Whether it has begun, and has not ended.
     fn in_time(&self, claims: &Map<String, Value>, now: Moment) -> Option<()> {
         let (now, leeway) = (now.0 / 1_000, self.config.leeway_seconds);
-        let seconds = |claim: &Value| claim.as_u64().or_else(|| claim.as_f64().map(|seconds| seconds.max(0.0) as u64));
+        // A fraction of a second is within any leeway.
+        let whole = |text: String| text.split('.').next().and_then(|whole| whole.parse::<u64>().ok());
+        let seconds =
+            |claim: &Value| claim.as_u64().or_else(|| claim.as_number().and_then(|number| whole(number.to_string())));
         let expires = seconds(claims.get("exp")?)?;
         let begins = claims.get("nbf").map_or(Some(0), seconds)?;
         (now < expires.saturating_add(leeway) && begins <= now.saturating_add(leeway)).then_some(())

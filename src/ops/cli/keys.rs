@@ -1,7 +1,7 @@
 //! `antiphon keys`: makes, lists and revokes the keys of callers. It works on the file of keys and needs no server; one that serves sees the
 //! change by itself. It must not know what a server does with a key.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -93,7 +93,7 @@ async fn configured(config: Option<PathBuf>, context: &mut Context<'_>) -> Resul
     })
 }
 
-fn make(create: Create, file: &PathBuf, context: &mut Context<'_>) -> Result<(), Failure> {
+fn make(create: Create, file: &Path, context: &mut Context<'_>) -> Result<(), Failure> {
     keys::named(&create.name).map_err(|error| Failure::usage(format!("NAME {error}")))?;
     let opens = match create.all_namespaces {
         true => Opens::All,
@@ -117,7 +117,9 @@ fn make(create: Create, file: &PathBuf, context: &mut Context<'_>) -> Result<(),
     let terminal = &mut *context.terminal;
     if terminal.is_json() {
         let mut told = told(&kept);
-        told["key"] = keys::shown(&key).into();
+        if let Value::Object(told) = &mut told {
+            told.insert("key".to_owned(), keys::shown(&key).into());
+        }
         return Ok(terminal.line(&format!("{told:#}"))?);
     }
     let note = format!(
@@ -132,7 +134,7 @@ fn make(create: Create, file: &PathBuf, context: &mut Context<'_>) -> Result<(),
     Ok(terminal.line(keys::shown(&key))?)
 }
 
-fn list(file: &PathBuf, context: &mut Context<'_>) -> Result<(), Failure> {
+fn list(file: &Path, context: &mut Context<'_>) -> Result<(), Failure> {
     let KeyFile { keys } = KeyFile::read(file).map_err(cannot)?;
     let terminal = &mut *context.terminal;
     if terminal.is_json() {
@@ -149,7 +151,7 @@ fn list(file: &PathBuf, context: &mut Context<'_>) -> Result<(), Failure> {
     Ok(terminal.lines(lines)?)
 }
 
-fn revoke(id: &str, file: &PathBuf, context: &mut Context<'_>) -> Result<(), Failure> {
+fn revoke(id: &str, file: &Path, context: &mut Context<'_>) -> Result<(), Failure> {
     let revoked = KeyFile::edit(file, |keys| {
         let there = keys.keys.iter().position(|kept| kept.id == id)?;
         Some(keys.keys.remove(there))

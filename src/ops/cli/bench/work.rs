@@ -137,7 +137,7 @@ impl Work {
     /// Makes what it starts from.
     pub(super) async fn begin(self, remote: &Remote, callers: usize, load: &Load) -> Result<Ready, Failure> {
         if self == Self::Attach {
-            return Ok(Ready::Attacher(Attacher::begin(remote, load).await?));
+            return Ok(Ready::Attacher(Box::new(Attacher::begin(remote, load).await?)));
         }
         let (mut calling, mut deciding) = (Vec::new(), Vec::new());
         for seed in 0..callers as u64 {
@@ -163,7 +163,7 @@ impl Work {
     pub(super) async fn measure(self, ready: Ready, time: Duration) -> Result<Figures, Failure> {
         let callers = match ready {
             Ready::Deciders(deciders) => return measure::timed(deciders, time, Decider::decide).await,
-            Ready::Attacher(attacher) => return measure::timed(vec![attacher], time, Attacher::attach).await,
+            Ready::Attacher(attacher) => return measure::timed(vec![*attacher], time, Attacher::attach).await,
             Ready::Callers(callers) => callers,
         };
         match self {
@@ -186,5 +186,5 @@ pub(super) enum Ready {
     /// Decisions.
     Deciders(Vec<Decider>),
     /// Attaching.
-    Attacher(Attacher),
+    Attacher(Box<Attacher>),
 }
