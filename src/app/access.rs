@@ -2,12 +2,15 @@
 //! carries one.
 
 use std::fmt;
+use std::future::Future;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
+
 use super::reload::Mistake;
 use crate::domain::fault::{Fault, Reason};
-use crate::domain::id::Namespace;
+use crate::domain::id::{Moment, Namespace};
 
 /// Where it is told what was done to a store as a whole and who may do it: events for a log of their own, which is kept longer.
 pub const AUDIT: &str = "antiphon::audit";
@@ -86,12 +89,14 @@ pub struct Principal {
     pub opens: Opens,
     /// What it allows there.
     pub scopes: Vec<Scope>,
+    /// When it expires; never when absent.
+    pub expires: Option<Moment>,
 }
 
 impl Principal {
     /// Everybody, where nobody is asked for a credential.
     pub fn anybody() -> Self {
-        Self { name: String::new(), opens: Opens::All, scopes: Scope::ALL.to_vec() }
+        Self { name: String::new(), opens: Opens::All, scopes: Scope::ALL.to_vec(), expires: None }
     }
 
     /// Somebody who may do everything in one namespace.
@@ -136,17 +141,26 @@ impl Principal {
 
 /// Lets a call be at work; what it holds comes free when it is dropped.
 #[derive(Default)]
-pub struct Pass(Option<Box<dyn Send>>);
+pub struct Pass {
+    _held: Option<Box<dyn Send>>,
+    ends: Option<BoxFuture<'static, ()>>,
+}
 
 impl Pass {
     /// A pass that holds something for as long as the call is at work.
     pub fn holding(what: impl Send + 'static) -> Self {
-        Self(Some(Box::new(what)))
+        Self { _held: Some(Box::new(what)), ends: None }
     }
 
-    /// Whether it holds anything.
-    pub fn is_free(&self) -> bool {
-        self.0.is_none()
+    /// A pass that is good until something happens: then the call ends, be it at work.
+    #[must_use]
+    pub fn until(self, ends: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self { ends: Some(Box::pin(ends)), ..self }
+    }
+
+    /// What ends it.
+    pub fn ends(&mut self) -> Option<&mut BoxFuture<'static, ()>> {
+        self.ends.as_mut()
     }
 }
 

@@ -93,7 +93,7 @@ impl Caller {
         if self.only_namespace().is_none() {
             return Ok(());
         }
-        let message = "this is about the server as a whole, for which the credential must open all namespaces:                        `antiphon keys create --all-namespaces` makes such a key";
+        let message = "this is about the server as a whole, for which the credential must open all namespaces: `antiphon keys create --all-namespaces` makes such a key";
         Err(Fault::new(Reason::ScopeMissing, message).with("namespace", access::ALL_NAMESPACES))
     }
 

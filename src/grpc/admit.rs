@@ -1,12 +1,15 @@
 //! The door of every call: whose it is and whether the credential allows it, before anything of it is read. It must not know any RPC.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::middleware::Next;
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use secrecy::SecretString;
-use tonic::codegen::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use tokio::sync::Semaphore;
+use tonic::codegen::http::header::{AUTHORIZATION, CONTENT_TYPE, ORIGIN};
 use tonic::codegen::http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 
 use super::metered::Calling;
@@ -30,6 +33,50 @@ pub(super) struct Admission {
     pub(super) door: Arc<dyn Door>,
     /// Where calls are counted.
     pub(super) rpcs: Rpcs,
+    /// Places for calls of nobody: those of the health service.
+    pub(super) unasked: Arc<Semaphore>,
+    /// How many refusals are written down; the others are counted only, so that nobody fills a disk by being refused.
+    pub(super) written: Arc<DefaultDirectRateLimiter>,
+}
+
+/// Calls of nobody at once: what looks whether a server is there is one or two.
+const UNASKED: usize = 256;
+/// Refusals that are written down in a second.
+const WRITTEN: NonZeroU32 = NonZeroU32::new(20).unwrap();
+
+impl Admission {
+    /// At a door.
+    pub(super) fn new(door: Arc<dyn Door>, rpcs: Rpcs) -> Self {
+        let written = Arc::new(RateLimiter::direct(Quota::per_second(WRITTEN)));
+        Self { door, rpcs, unasked: Arc::new(Semaphore::new(UNASKED)), written }
+    }
+
+    /// Lets a call in of which nothing is asked.
+    fn unasked(&self) -> Result<Pass, Fault> {
+        let place = Arc::clone(&self.unasked).try_acquire_owned().map_err(|_| {
+            let message = format!(
+                "{UNASKED} calls of the health service are at work, which is the limit: come again in a moment"
+            );
+            Fault::new(Reason::LimitExceeded, message)
+                .with("limit", "health_calls")
+                .with("max", UNASKED)
+                .retry_after(1_000)
+        })?;
+        Ok(Pass::holding(place))
+    }
+
+    /// Writes a refusal down. Of the path only what is a name of the API: anybody may send any other.
+    fn refused(&self, request_id: Option<&RequestId>, method: &str, fault: &Fault) {
+        if self.written.check().is_err() {
+            return;
+        }
+        let (request_id, reason) = (request_id.map_or("", RequestId::as_str), fault.reason.word());
+        // What is over a limit is no attempt at what is not allowed.
+        match fault.reason {
+            Reason::LimitExceeded => tracing::info!(request_id, method, reason, "call.refused"),
+            _ => tracing::info!(target: AUDIT, request_id, method, reason, "audit.refused"),
+        }
+    }
 }
 
 /// Lets a call in with its [`Caller`], or answers it.
@@ -38,12 +85,14 @@ pub(super) async fn admit(State(at): State<Admission>, mut request: Request<Body
         return not_grpc();
     }
     let needs = scope::of(request.uri().path());
-    if needs == Needs::Nothing {
-        return next.run(request).await;
-    }
     let method = scope::name(request.uri().path()).to_owned();
-    match caller(&*at.door, needs, request.headers_mut()) {
-        Ok((caller, pass)) => {
+    let let_in = match needs {
+        Needs::Nothing => at.unasked().map(|pass| (None, pass)),
+        needs => caller(&*at.door, needs, request.headers_mut()).map(|(caller, pass)| (Some(caller), pass)),
+    };
+    match let_in {
+        Ok((None, pass)) => Calling::new(at.rpcs, method, pass).answer(next.run(request).await),
+        Ok((Some(caller), pass)) => {
             if scope::is_audited(request.uri().path()) {
                 let request_id = RequestId::of(request.extensions()).map_or("", RequestId::as_str);
                 let (namespace, method) = (caller.namespace.as_str(), request.uri().path());
@@ -55,13 +104,7 @@ pub(super) async fn admit(State(at): State<Admission>, mut request: Request<Body
         }
         Err(fault) => {
             let request_id = RequestId::of(request.extensions());
-            let path = request.uri().path();
-            let (request, reason) = (request_id.map_or("", RequestId::as_str), fault.reason.word());
-            // What is over a limit is no attempt at what is not allowed.
-            match fault.reason {
-                Reason::LimitExceeded => tracing::info!(request_id = request, method = path, reason, "call.refused"),
-                _ => tracing::info!(target: AUDIT, request_id = request, method = path, reason, "audit.refused"),
-            }
+            at.refused(request_id, &method, &fault);
             let calling = Calling::new(at.rpcs, method, Pass::default());
             calling.answer(status(&fault, request_id).into_http())
         }
@@ -102,11 +145,14 @@ fn namespace(principal: &Principal, headers: &HeaderMap) -> Result<Namespace, Fa
 
 /// What a web page can send without asking is never a call: a site must not reach a server that listens on the machine of who looks at it.
 fn is_grpc(headers: &HeaderMap) -> bool {
-    headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"))
+    let is_kind = |kind: &HeaderValue| kind.as_bytes().starts_with(b"application/grpc");
+    // A browser says where a POST comes from; a page of a name that was made to lead here is told by that as well.
+    headers.get(CONTENT_TYPE).is_some_and(is_kind) && !headers.contains_key(ORIGIN)
 }
 
 fn not_grpc() -> Response<Body> {
-    let mut response = Response::new(Body::from("gRPC is spoken here: the content-type must be application/grpc\n"));
+    let told = "gRPC is spoken here, and not with browsers: the content-type must be application/grpc, and no origin\n";
+    let mut response = Response::new(Body::from(told));
     *response.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;
     response
 }

@@ -9,8 +9,10 @@ use http_body::{Frame, SizeHint};
 use tonic::Code;
 use tonic::codegen::http::{HeaderMap, Response};
 
+use super::status::status;
 use crate::app::access::Pass;
 use crate::app::meters::Rpcs;
+use crate::domain::fault::{Fault, Reason};
 
 /// The answer of a call, which ends with its body.
 pub(super) struct Metered {
@@ -24,14 +26,14 @@ pub(super) struct Calling {
     method: String,
     begun: Instant,
     code: Option<Code>,
-    _pass: Pass,
+    pass: Pass,
 }
 
 impl Calling {
     /// A call begins.
     pub(super) fn new(rpcs: Rpcs, method: String, pass: Pass) -> Self {
         rpcs.began(&method);
-        Self { rpcs, method, begun: Instant::now(), code: None, _pass: pass }
+        Self { rpcs, method, begun: Instant::now(), code: None, pass }
     }
 
     /// Goes with the answer until that has ended.
@@ -55,6 +57,20 @@ impl Drop for Calling {
     }
 }
 
+impl Metered {
+    /// The credential is taken no longer: whoever answers is told by that nobody listens, and whoever called by the status.
+    fn end(&mut self) -> Option<HeaderMap> {
+        let message = "the credential was taken back or has expired while the call was at work: get a new one, and go on with that";
+        let mut trailers = HeaderMap::new();
+        let told = status(&Fault::new(Reason::Unauthenticated, message), None).add_header(&mut trailers);
+        self.body = Body::empty();
+        if let Some(mut call) = self.call.take() {
+            call.see(&trailers);
+        }
+        told.ok().map(|()| trailers)
+    }
+}
+
 impl HttpBody for Metered {
     type Data = Bytes;
     type Error = axum::Error;
@@ -63,6 +79,10 @@ impl HttpBody for Metered {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let ends = self.call.as_mut().and_then(|call| call.pass.ends());
+        if ends.is_some_and(|ends| ends.as_mut().poll(context).is_ready()) {
+            return Poll::Ready(self.end().map(|trailers| Ok(Frame::trailers(trailers))));
+        }
         let polled = Pin::new(&mut self.body).poll_frame(context);
         if let (Poll::Ready(Some(Ok(frame))), Some(call)) = (&polled, &mut self.call)
             && let Some(trailers) = frame.trailers_ref()

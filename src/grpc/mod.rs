@@ -110,7 +110,7 @@ pub fn routes(
             workspace_service_server::WorkspaceServiceServer,
             workspace::Workspaces::new(Arc::clone(app))
         ));
-    let admission = admit::Admission { door: Arc::clone(door), rpcs: app.meters().rpcs().clone() };
+    let admission = admit::Admission::new(Arc::clone(door), app.meters().rpcs().clone());
     let admitted = axum::middleware::from_fn_with_state(admission, admit::admit);
     Ok(Routes::from(routes.into_axum_router().layer(admitted)))
 }

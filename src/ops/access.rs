@@ -7,6 +7,7 @@ mod use_of;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use serde::Deserialize;
@@ -40,6 +41,12 @@ impl Config {
     /// What is wrong with it: the key and the mistake.
     pub fn problems(&self) -> Vec<(&'static str, String)> {
         let mut problems = self.jwt.as_ref().map(jwt::Config::problems).unwrap_or_default();
+        if self.limits != Limits::default() && !self.asks() {
+            problems.push(("limits", "are of keys and tokens: give `keys_file` or `[access.jwt]` as well".to_owned()));
+        }
+        if self.keys_file.as_ref().is_some_and(|file| file.as_os_str().is_empty()) {
+            problems.push(("keys_file", "must not be empty".to_owned()));
+        }
         let limits = self.limits.problems().into_iter();
         problems.extend(limits.map(|(key, what)| match key {
             "calls_at_once" => ("limits.calls_at_once", what),
@@ -131,14 +138,33 @@ impl Door for Guard {
     }
 
     fn enter(&self, principal: &Principal) -> Result<Pass, Fault> {
-        let own = self.known.load().keys.limits(&principal.name);
-        self.uses.enter(principal, own.or(self.limits))
+        let known = self.known.load();
+        let own = known.keys.limits(&principal.name);
+        let pass = self.uses.enter(principal, own.or(self.limits))?;
+        let revoked = known.keys.revoked(&principal.name);
+        let left = principal.expires.map(|at| Duration::from_millis(at.0.saturating_sub(self.clock.now().0)));
+        if revoked.is_none() && left.is_none() {
+            return Ok(pass);
+        }
+        Ok(pass.until(async move {
+            let revoked = async {
+                match revoked {
+                    Some(revoked) => revoked.cancelled().await,
+                    None => std::future::pending().await,
+                }
+            };
+            match left {
+                Some(left) => drop(tokio::time::timeout(left, revoked).await),
+                None => revoked.await,
+            }
+        }))
     }
 
     fn refresh(&self) -> Result<bool, Vec<Mistake>> {
-        let known = self.sources.read()?;
+        let mut known = self.sources.read()?;
         let changed = known != **self.known.load();
         if changed {
+            known.keys.goes_on_from(&self.known.load().keys);
             let known = Arc::new(known);
             let before = self.known.swap(Arc::clone(&known));
             for (what, id) in known.keys.since(&before.keys) {

@@ -17,7 +17,7 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
-use crate::support::coordinate::{Loop, start, stop};
+use crate::support::coordinate::{Loop, start, stop, turn_of};
 use crate::support::server::{Running, scripted};
 use crate::support::{ask, raw, refused, within};
 
@@ -321,6 +321,79 @@ async fn profiles_are_for_the_namespaces_that_they_name() {
     refused::is(&status, Code::NotFound, Reason::ResourceNotFound);
 }
 
+/// A key that is taken back, and one that expires, end what goes on with them: a stream does not outlive the credential that opened it.
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_end_with_their_credential() {
+    let mut keys = Keys::default();
+    let (revoked, stays) = (keys.make("a", &["read", "write"]), keys.make("a", &["read", "write"]));
+    let soon = antiphon::domain::source::Clock::now(&antiphon::ops::source::SystemClock).0 + 3_000;
+    let expires = keys.expiring("a", &["read", "write"], Some(Moment(soon)));
+    let server = Running::start_beside(config(""), |folder| keys.write(folder)).await;
+    let first =
+        call(&server, "ExchangeService/Capture", &ask::capture(ask::text("hi")), &[("authorization", &stays)]).await;
+    let exchange = pb::CaptureResponse::decode(first.unwrap().as_slice()).unwrap().exchange.unwrap().exchange_id;
+    let mut streams = Vec::new();
+    for key in [&revoked, &expires, &stays] {
+        let begin = pb::coordinate_request::Frame::Start(start(&exchange, 3));
+        let mut stream = Loop::on_with(server.fresh_channel(), &[("authorization", key)], begin).await;
+        stream.decision().await;
+        streams.push(stream);
+    }
+    let mut goes_on = streams.pop().unwrap();
+    keys.file.keys.remove(0);
+    keys.write(&server.folder());
+    for mut stream in streams {
+        let ended = loop {
+            match stream.next().await {
+                Ok(Some(_)) => {}
+                Ok(None) => panic!("a stream that ends says why"),
+                Err(status) => break status,
+            }
+        };
+        refused::is(&ended, Code::Unauthenticated, Reason::Unauthenticated);
+    }
+    goes_on.act(turn_of("go on")).await;
+    goes_on.decision().await;
+}
+
+/// What nobody is asked for is bounded as well: calls of the health service, and what is written down of refusals.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_asked_for_nothing_takes_little() {
+    let server = Running::start_beside(config(""), |folder| Keys::default().write(folder)).await;
+    let mut client = HealthClient::new(server.fresh_channel());
+    let mut watching = Vec::new();
+    let refused = loop {
+        match client.watch(HealthCheckRequest::default()).await {
+            Ok(stream) => watching.push(stream),
+            Err(status) => break status,
+        }
+        assert!(watching.len() < 1_000, "there is a limit");
+    };
+    refused::is(&refused, Code::ResourceExhausted, Reason::LimitExceeded);
+    assert_eq!(refused::fact(&refused, "limit"), "health_calls");
+    drop(watching);
+    let freed = async {
+        while client.check(HealthCheckRequest::default()).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    within("a place for a call of the health service", freed).await;
+}
+
+/// Who connects and says nothing, or half of a greeting, has hung up on soon.
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_connections_are_closed() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let server = Running::echo().await;
+    for said in [&b""[..], b"PRI * HTTP/2.0"] {
+        let mut stream = tokio::net::TcpStream::connect(server.address()).await.unwrap();
+        stream.write_all(said).await.unwrap();
+        let mut rest = Vec::new();
+        // It is closed, or reset.
+        within("the end of a silent connection", stream.read_to_end(&mut rest)).await.ok();
+    }
+}
+
 /// What is served over HTTP is about all namespaces; a browser asks for the key by itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_are_for_who_may_look_at_the_whole() {
@@ -352,5 +425,8 @@ async fn what_a_web_page_can_send_is_no_call() {
         let answer = client.post(&url).header("content-type", kind).body(capture.clone()).send().await.unwrap();
         assert_eq!(answer.status(), 415, "{kind}");
     }
+    // A name that was made to lead here makes a page one of the same site, which may send any kind; the browser still says where it comes from.
+    let as_grpc = client.post(&url).header("content-type", "application/grpc").header("origin", "http://evil.example");
+    assert_eq!(as_grpc.body(capture).send().await.unwrap().status(), 415);
     assert_eq!(crate::look::runs(&server).await, Vec::<String>::new());
 }

@@ -141,3 +141,18 @@ fn files_that_are_not_there_are_told_before_the_server_starts() {
         }
     }
 }
+
+/// Where the file is a link, as deployments have it, what it leads to is changed, with its rights.
+#[test]
+fn a_link_to_the_file_stays_a_link() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let home = tempfile::tempdir().unwrap();
+    let (real, link) = (home.path().join("real.toml"), home.path().join("k.toml"));
+    std::fs::write(&real, "").unwrap();
+    std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o640)).unwrap();
+    symlink(&real, &link).unwrap();
+    let made = Said::of(binary(home.path()).args(["keys", "create", "me", "--file", "k.toml"]).output().unwrap());
+    assert_eq!(made.code, Some(0), "{made:#?}");
+    assert!(link.is_symlink() && std::fs::read_to_string(&real).unwrap().contains("me"));
+    assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+}

@@ -148,11 +148,11 @@ impl Tokens {
         let header = jsonwebtoken::decode_header(token).ok()?;
         let fits = |key: &&Key| key.algorithm == header.alg && (key.id.is_none() || key.id == header.kid);
         let claims = self.keys.iter().filter(fits).find_map(|key| self.claims(token, key))?;
-        self.in_time(&claims, now)?;
+        let expires = self.in_time(&claims, now)?;
         let namespace = claims.get(&self.config.namespace_claim)?.as_str()?.parse().ok()?;
         let scopes = scopes(claims.get(&self.config.scopes_claim)?)?;
         let subject = claims.get("sub").and_then(Value::as_str).unwrap_or_default();
-        Some(Principal { name: format!("jwt:{subject}"), opens: Opens::One(namespace), scopes })
+        Some(Principal { name: format!("jwt:{subject}"), opens: Opens::One(namespace), scopes, expires: Some(expires) })
     }
 
     fn claims(&self, token: &str, key: &Key) -> Option<Map<String, Value>> {
@@ -165,8 +165,8 @@ impl Tokens {
         jsonwebtoken::decode(token, &key.key, &validation).ok().map(|token| token.claims)
     }
 
-    /// Whether it has begun, and has not ended.
-    fn in_time(&self, claims: &Map<String, Value>, now: Moment) -> Option<()> {
+    /// Until when it is taken, if it has begun and has not ended.
+    fn in_time(&self, claims: &Map<String, Value>, now: Moment) -> Option<Moment> {
         let (now, leeway) = (now.0 / 1_000, self.config.leeway_seconds);
         // A fraction of a second is within any leeway.
         let whole = |text: String| text.split('.').next().and_then(|whole| whole.parse::<u64>().ok());
@@ -174,7 +174,8 @@ impl Tokens {
             |claim: &Value| claim.as_u64().or_else(|| claim.as_number().and_then(|number| whole(number.to_string())));
         let expires = seconds(claims.get("exp")?)?;
         let begins = claims.get("nbf").map_or(Some(0), seconds)?;
-        (now < expires.saturating_add(leeway) && begins <= now.saturating_add(leeway)).then_some(())
+        let until = expires.saturating_add(leeway);
+        (now < until && begins <= now.saturating_add(leeway)).then(|| Moment(until.saturating_mul(1_000)))
     }
 }
 

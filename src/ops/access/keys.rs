@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -12,6 +12,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
+use tokio_util::sync::CancellationToken;
 
 use super::use_of::Limits;
 use crate::app::access::{ALL_NAMESPACES, Opens, Principal, Scope};
@@ -103,6 +104,9 @@ impl KeyFile {
     /// What reading and writing give; then nothing has changed.
     pub fn edit<T>(path: &Path, change: impl FnOnce(&mut Self) -> T) -> Result<T, Error> {
         let io = |cause| Error::Io { path: path.to_owned(), cause };
+        // What a link leads to is changed, not the link.
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let path = real.as_path();
         let beside = |end: &str| {
             let mut name = path.as_os_str().to_owned();
             name.push(end);
@@ -126,12 +130,13 @@ impl KeyFile {
 
 /// Puts a text where a file is, whole or not at all.
 fn replace(path: &Path, new: &Path, text: &str) -> io::Result<()> {
-    // A file that is there keeps its rights, such as those for the server's own user.
-    let rights = fs::metadata(path).map(|there| there.permissions()).ok();
+    // A file that is there keeps its owner and its rights: the server must be able to read it, or a key that was revoked would go on being taken.
+    let there = fs::metadata(path).ok();
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(new)?;
     file.write_all(text.as_bytes())?;
-    if let Some(rights) = rights {
-        file.set_permissions(rights)?;
+    if let Some(there) = there {
+        fchown(&file, Some(there.uid()), Some(there.gid()))?;
+        file.set_permissions(there.permissions())?;
     }
     file.sync_all()?;
     fs::rename(new, path)?;
@@ -173,12 +178,21 @@ pub fn make(wanted: &Wanted, random: [u8; 32], id: [u8; 4], now: Moment) -> (Sec
 }
 
 /// A key as it is looked up.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 struct Key {
+    /// Ends the calls that were let in with it, when it is taken back.
+    revoked: CancellationToken,
     blake3: Hash,
     expires: Option<Moment>,
     limits: Limits,
     principal: Arc<Principal>,
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        let of = |key: &Self| (key.blake3, key.expires, key.limits);
+        of(self) == of(other) && self.principal == other.principal
+    }
 }
 
 /// Every key of a file, by its id.
@@ -218,6 +232,21 @@ impl KeyRing {
     /// The limits of a key; none for what is no key.
     pub(super) fn limits(&self, id: &str) -> Limits {
         self.0.get(id).map(|key| key.limits).unwrap_or_default()
+    }
+
+    /// Is cancelled when a key is taken back; absent for what is no key.
+    pub(super) fn revoked(&self, id: &str) -> Option<CancellationToken> {
+        self.0.get(id).map(|key| key.revoked.clone())
+    }
+
+    /// Follows on the keys before: calls of those that are as they were go on, and calls of the others end.
+    pub(super) fn goes_on_from(&mut self, before: &Self) {
+        for (id, old) in &before.0 {
+            match self.0.get_mut(id) {
+                Some(key) if key == old => key.revoked = old.revoked.clone(),
+                _ => old.revoked.cancel(),
+            }
+        }
     }
 
     /// What is otherwise than before: what happened, and the id of the key.
@@ -267,8 +296,9 @@ impl Key {
                 what,
             ));
         }
-        let principal = Principal { name: kept.id.clone(), opens, scopes };
-        Ok(Self { blake3, expires, limits: kept.limits, principal: Arc::new(principal) })
+        let principal = Principal { name: kept.id.clone(), opens, scopes, expires };
+        let (revoked, principal) = (CancellationToken::new(), Arc::new(principal));
+        Ok(Self { revoked, blake3, expires, limits: kept.limits, principal })
     }
 }
 

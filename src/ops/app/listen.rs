@@ -1,6 +1,7 @@
 //! Connections as they come in: encrypted where that is configured, and never more than the server takes. It must not know what is served on
 //! them.
 
+use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{self, Sender};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Sleep, sleep};
 use tokio_rustls::server::TlsStream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::server::{Connected, TcpConnectInfo};
@@ -24,11 +26,24 @@ const EXHAUSTED: Duration = Duration::from_millis(100);
 /// Connections that are agreed on and wait to be served.
 const READY: usize = 64;
 
+/// How long a peer may take to say its first bytes, once it is connected.
+const GREETING: Duration = Duration::from_secs(10);
+/// What every peer says at first: as much as the preface of HTTP/2.
+const GREETING_BYTES: usize = 24;
+
 /// A connection.
 pub(super) struct Connection {
     stream: Stream,
+    /// Until when the peer must have said so many more bytes; none once it has.
+    greeting: Option<(Pin<Box<Sleep>>, usize)>,
     /// Its place among those that the server takes.
     _place: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    fn new(stream: Stream, place: OwnedSemaphorePermit) -> Self {
+        Self { stream, greeting: Some((Box::pin(sleep(GREETING)), GREETING_BYTES)), _place: place }
+    }
 }
 
 enum Stream {
@@ -44,9 +59,8 @@ pub(super) fn connections(
 ) -> ReceiverStream<io::Result<Connection>> {
     let (ready, connections) = mpsc::channel(READY);
     tokio::spawn(async move {
-        let places = Arc::new(Semaphore::new(max));
         tokio::select! {
-            () = accept(listener, certificates, places, &ready) => {}
+            () = accept(listener, certificates, max, &ready) => {}
             // Nobody serves any more.
             () = ready.closed() => {}
         }
@@ -57,17 +71,22 @@ pub(super) fn connections(
 async fn accept(
     listener: TcpListener,
     certificates: Option<Arc<Certificates>>,
-    places: Arc<Semaphore>,
+    max: usize,
     ready: &Sender<io::Result<Connection>>,
 ) {
-    // A semaphore that is closed gives no place; ours never is.
-    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+    let places = Arc::new(Semaphore::new(max));
+    loop {
+        if places.available_permits() == 0 {
+            tracing::warn!(max, "listener.full");
+        }
+        // A semaphore that is closed gives no place; ours never is.
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) if is_of_one(&error) => continue,
             Err(error) => {
                 tracing::warn!(%error, "listener.exhausted");
-                tokio::time::sleep(EXHAUSTED).await;
+                sleep(EXHAUSTED).await;
                 continue;
             }
         };
@@ -75,7 +94,7 @@ async fn accept(
         stream.set_nodelay(true).ok();
         match &certificates {
             None => {
-                let connection = Connection { stream: Stream::Plain(stream), _place: place };
+                let connection = Connection::new(Stream::Plain(stream), place);
                 if ready.send(Ok(connection)).await.is_err() {
                     return;
                 }
@@ -86,7 +105,7 @@ async fn accept(
                     let agreed = tokio::time::timeout(HANDSHAKE, certificates.accept(stream)).await;
                     match agreed {
                         Ok(Ok(stream)) => {
-                            let connection = Connection { stream: Stream::Encrypted(Box::new(stream)), _place: place };
+                            let connection = Connection::new(Stream::Encrypted(Box::new(stream)), place);
                             ready.send(Ok(connection)).await.ok();
                         }
                         Ok(Err(error)) => tracing::debug!(%error, "connection.refused"),
@@ -117,10 +136,20 @@ impl Connected for Connection {
 
 impl AsyncRead for Connection {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
+        let before = into.filled().len();
+        let read = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_read(context, into),
             Stream::Encrypted(stream) => Pin::new(stream).poll_read(context, into),
+        };
+        if let Some((until, left)) = &mut self.greeting {
+            *left = left.saturating_sub(into.filled().len().saturating_sub(before));
+            if *left == 0 {
+                self.greeting = None;
+            } else if read.is_pending() && until.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
         }
+        read
     }
 }
 

@@ -1,8 +1,9 @@
 //! `antiphon export` and `antiphon backup`: write exchanges with all that they need, or everything, as lines to a file or a pipe. It must not know
 //! what the lines say.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use futures::stream::StreamExt;
@@ -153,7 +154,9 @@ impl Target {
         let mut partial = to.as_os_str().to_owned();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        let file = File::create(&partial).map_err(|error| Failure::file(&partial, error))?;
+        // It holds every word that was said.
+        let new = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial);
+        let file = new.map_err(|error| Failure::file(&partial, error))?;
         Ok(Self::File { file, partial, to: to.to_owned() })
     }
 

@@ -98,7 +98,7 @@ fn make(create: Create, file: &Path, context: &mut Context<'_>) -> Result<(), Fa
     let opens = match create.all_namespaces {
         true => Opens::All,
         false => {
-            let named = context.globals.namespace.clone();
+            let named = context.globals.namespace.clone().or_else(|| context.environment.var("ANTIPHON_NAMESPACE"));
             let name = named.unwrap_or_else(|| Namespace::default_namespace().to_string());
             let one = name.parse().map_err(|error: id::Error| Failure::usage(format!("--namespace {error}")))?;
             Opens::One(one)
@@ -107,6 +107,9 @@ fn make(create: Create, file: &Path, context: &mut Context<'_>) -> Result<(), Fa
     let mut scopes = create.scopes;
     scopes.sort_unstable();
     scopes.dedup();
+    if create.expires.is_some_and(|after| after.is_zero()) {
+        return Err(Failure::usage("--expires 0s makes a key that is never taken: give a longer time, or none"));
+    }
     let now = SystemClock.now();
     let expires =
         create.expires.map(|after| Moment(now.0.saturating_add(u64::try_from(after.as_millis()).unwrap_or(u64::MAX))));
