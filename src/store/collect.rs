@@ -1,7 +1,7 @@
 //! Removing content that nothing names: large parts, versions of documents, tools, sets of them and what paths have seen. It must not know why
 //! nothing does.
 //!
-//! Others write meanwhile. So what they name from the beginning on is written down ([`Ledger::watch`]), then every record is read for what it
+//! Others write meanwhile. So what they name from the beginning on is written down (`Ledger::watch`), then every record is read for what it
 //! names, and what is left is removed in small steps during which nobody commits. A commit takes what it names as its own, or writes it again
 //! when it is gone, so that nothing is ever named and missing.
 //!

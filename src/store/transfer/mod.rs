@@ -22,7 +22,7 @@
 //! `blake3` of a line is over kind, key and the record's bytes; that of an exchange's content and of a node is derived again as well. Keys of storage, places
 //! and indexes are not in it: whoever imports decides where an exchange lies.
 //!
-//! **A further kind of record** is a line in [`line::FORMS`], what writes it in `export.rs`, and what checks and stores it in `import.rs`.
+//! **A further kind of record** is a line in `FORMS` of `line.rs`, what writes it in `export.rs`, and what checks and stores it in `import.rs`.
 
 mod choice;
 mod export;
