@@ -118,6 +118,13 @@ struct Guard {
     clock: Arc<dyn Clock>,
 }
 
+/// What was wrong with it is never told.
+fn unknown() -> Fault {
+    let message = "the credential is not one that this server takes: it is unknown, was revoked, or has expired; get a new one from \
+                   whoever runs the server";
+    Fault::new(Reason::Unauthenticated, message)
+}
+
 impl Door for Guard {
     fn admit(&self, credential: Option<&str>) -> Result<Arc<Principal>, Fault> {
         let Some(credential) = credential else {
@@ -130,11 +137,7 @@ impl Door for Guard {
             Some(tokens) if !credential.starts_with(keys::PREFIX) => tokens.admit(credential, now).map(Arc::new),
             _ => known.keys.admit(credential, now),
         };
-        principal.ok_or_else(|| {
-            let message = "the credential is not one that this server takes: it is unknown, was revoked, or has expired; get a new one from \
-                           whoever runs the server";
-            Fault::new(Reason::Unauthenticated, message)
-        })
+        principal.ok_or_else(unknown)
     }
 
     fn enter(&self, principal: &Principal) -> Result<Pass, Fault> {
@@ -143,8 +146,9 @@ impl Door for Guard {
         let pass = self.uses.enter(principal, own.or(self.limits))?;
         let revoked = known.keys.revoked(&principal.name);
         let left = principal.expires.map(|at| Duration::from_millis(at.0.saturating_sub(self.clock.now().0)));
-        if revoked.is_none() && left.is_none() {
-            return Ok(pass);
+        if revoked.is_none() && !jwt::names(&principal.name) {
+            // It was taken back since it was looked at: nothing would end this call any more.
+            return Err(unknown());
         }
         Ok(pass.until(async move {
             let revoked = async {

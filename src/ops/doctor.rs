@@ -8,6 +8,7 @@ use std::time::Duration;
 
 pub use self::machine::{disk, files};
 
+use super::cause::innermost;
 use super::config::Config;
 use crate::engine::Setup;
 
@@ -143,14 +144,6 @@ pub async fn providers(setup: &Setup) -> Result<Vec<Finding>, reqwest::Error> {
         }
     }
     Ok(findings)
-}
-
-fn innermost<'a>(error: &'a (dyn std::error::Error + 'static)) -> &'a (dyn std::error::Error + 'static) {
-    let mut cause = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 pub mod access;
 pub mod app;
+mod cause;
 pub mod cli;
 pub mod config;
 pub mod discover;

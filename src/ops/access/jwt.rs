@@ -59,6 +59,14 @@ pub struct KeyConfig {
     pub file: PathBuf,
 }
 
+/// What the name of somebody with a token begins with; the id of a key has no colon.
+const PREFIX: &str = "jwt:";
+
+/// Whether this names somebody with a token.
+pub(super) fn names(principal: &str) -> bool {
+    principal.starts_with(PREFIX)
+}
+
 /// Longest leeway, in seconds.
 const MAX_LEEWAY: u64 = 300;
 /// Longest token, in bytes.
@@ -152,7 +160,12 @@ impl Tokens {
         let namespace = claims.get(&self.config.namespace_claim)?.as_str()?.parse().ok()?;
         let scopes = scopes(claims.get(&self.config.scopes_claim)?)?;
         let subject = claims.get("sub").and_then(Value::as_str).unwrap_or_default();
-        Some(Principal { name: format!("jwt:{subject}"), opens: Opens::One(namespace), scopes, expires: Some(expires) })
+        Some(Principal {
+            name: format!("{PREFIX}{subject}"),
+            opens: Opens::One(namespace),
+            scopes,
+            expires: Some(expires),
+        })
     }
 
     fn claims(&self, token: &str, key: &Key) -> Option<Map<String, Value>> {

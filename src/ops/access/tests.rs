@@ -38,8 +38,13 @@ fn a_key_is_taken_until_its_very_end() {
         assert_eq!(door.admit(Some(shown(&key))).is_ok(), taken, "{now}");
     }
     assert!(!door.refresh().unwrap());
+    hand.0.store(0, Ordering::Relaxed);
+    let let_in = door.admit(Some(shown(&key))).unwrap();
+    assert!(door.enter(&let_in).is_ok());
     write(&folder.path().join("keys"), Vec::new());
     assert!(door.refresh().unwrap());
+    // Between being looked at and being let in.
+    assert_eq!(door.enter(&let_in).map(|_| ()).unwrap_err().reason, Reason::Unauthenticated);
     hand.0.store(0, Ordering::Relaxed);
     assert_eq!(door.admit(Some(shown(&key))).unwrap_err().reason, Reason::Unauthenticated);
 }

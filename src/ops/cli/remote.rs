@@ -1,6 +1,5 @@
 //! The connection to a server: where it is, the deadline of calls, a client for each service. It must not know commands.
 
-use std::error::Error;
 use std::future::Future;
 use std::time::Duration;
 
@@ -21,6 +20,7 @@ use crate::grpc::pb::run_service_client::RunServiceClient;
 use crate::grpc::pb::thread_service_client::ThreadServiceClient;
 use crate::grpc::pb::tool_service_client::ToolServiceClient;
 use crate::grpc::pb::workspace_service_client::WorkspaceServiceClient;
+use crate::ops::cause::innermost;
 
 /// Where a server is looked for when nobody says otherwise.
 pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:7373";
@@ -160,15 +160,6 @@ impl Remote {
             Err(_) => Err(Failure::TimedOut(timeout)),
         }
     }
-}
-
-/// The first cause: the outermost error only says that it is one of transport.
-fn innermost<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
-    let mut cause = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause
 }
 
 /// Most items that are asked for at once.
