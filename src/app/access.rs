@@ -8,6 +8,9 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
+mod limits;
+
+pub use self::limits::{AtWork, CallKind, LimitUse, Limits};
 use super::reload::Mistake;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{Moment, Namespace};
@@ -60,7 +63,7 @@ impl FromStr for Scope {
 }
 
 /// Which namespaces a credential opens.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Opens {
     /// This one.
     One(Namespace),
@@ -91,12 +94,20 @@ pub struct Principal {
     pub scopes: Vec<Scope>,
     /// When it expires; never when absent.
     pub expires: Option<Moment>,
+    /// What it may use at most.
+    pub limits: Limits,
 }
 
 impl Principal {
     /// Everybody, where nobody is asked for a credential.
     pub fn anybody() -> Self {
-        Self { name: String::new(), opens: Opens::All, scopes: Scope::ALL.to_vec(), expires: None }
+        Self {
+            name: String::new(),
+            opens: Opens::All,
+            scopes: Scope::ALL.to_vec(),
+            expires: None,
+            limits: Limits::default(),
+        }
     }
 
     /// Somebody who may do everything in one namespace.
@@ -176,12 +187,15 @@ pub trait Door: Send + Sync {
     ///
     /// # Errors
     /// LIMIT_EXCEEDED with when to come again.
-    fn enter(&self, principal: &Principal) -> Result<Pass, Fault>;
+    fn enter(&self, principal: &Principal, kind: CallKind) -> Result<Pass, Fault>;
+
+    /// Who has limits, and what they have at work: of those that open this namespace alone, or of all.
+    fn at_work(&self, only: Option<&Namespace>) -> Vec<AtWork>;
 
     /// Looks whether what it knows is still true. Blocks. Tells whether anything is otherwise.
     ///
     /// # Errors
-    /// Every mistake at once; then what was known stays.
+    /// Every mistake at once. What has one stays as it was known, and the rest is as it is now.
     fn refresh(&self) -> Result<bool, Vec<Mistake>>;
 }
 
@@ -199,8 +213,12 @@ impl Door for OpenDoor {
         Ok(Arc::clone(&self.0))
     }
 
-    fn enter(&self, _: &Principal) -> Result<Pass, Fault> {
+    fn enter(&self, _: &Principal, _: CallKind) -> Result<Pass, Fault> {
         Ok(Pass::default())
+    }
+
+    fn at_work(&self, _: Option<&Namespace>) -> Vec<AtWork> {
+        Vec::new()
     }
 
     fn refresh(&self) -> Result<bool, Vec<Mistake>> {

@@ -12,12 +12,14 @@ use crate::domain::id::{ExchangeId, Namespace, RunId};
 use crate::domain::message::Message;
 use crate::domain::run::{AttemptKind, Observation, Run, State, Step};
 use crate::domain::settings::Warning;
+use crate::domain::spend::Spent;
 use crate::domain::thread::{Expected, Head};
 use crate::domain::workspace::{Live, Root};
 use crate::engine::backend::Delta;
 use crate::engine::{Events, Executed, Execution, Permit, Plan};
 use crate::store::ledger::{Changes, Lost, Token};
 
+use super::accounts::priced;
 use super::base::{Start, StartThread, head_moved};
 use super::busy::{Asks, Occupied};
 use super::flight::{Entered, Event, Flight, Watcher};
@@ -57,6 +59,10 @@ impl App {
         let (calling, run_id) = self.identify(&caller.namespace, &turn).await?;
         let turn = if calling.is_some() { Turn { fingerprint: turn.step, ..turn } } else { turn };
         let key = (caller.namespace.clone(), run_id.clone());
+        let place = match self.flights.find(&key.0, &key.1) {
+            Some(_) => None,
+            None => Some(self.accounts.begin(&caller.principal)?),
+        };
         let entered = self.flights.enter(&key, self.limits.max_runs, || {
             Flight::of(self.queued(&run_id, &turn), turn.on_disconnect, self.flights.interrupt())
         });
@@ -85,6 +91,8 @@ impl App {
                 let flying = async move {
                     let result = landing.app.fly(&landing.flight, &caller, turn, calling).await;
                     told(&result);
+                    // Whoever is told may come with the next.
+                    drop(place);
                     landing.land(result);
                 };
                 tokio::spawn(flying.instrument(span));
@@ -164,6 +172,9 @@ impl App {
                     () = flight.cancel.cancelled() => return Err(flight.end(cancelled(&flight.run_id))),
                 }
             };
+            if permit.is_some() {
+                self.may_spend(caller, turn.companion.as_deref(), &decided.plan).await?;
+            }
             let Some(claimed) = self.claim(namespace, flight, &turn, &decided).await? else {
                 asks.held = decided.start.occupied;
                 continue;
@@ -315,15 +326,52 @@ impl App {
         let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
         let Executed { observations, outcome } = executed;
         self.meters.called(&self.engine.setup(), &observations);
-        let answer = match outcome {
-            Ok(answer) => answer,
-            Err(fault) => {
-                let fault = flight.end(fault);
-                return Err(self.fail(namespace, turn.companion.as_deref(), claimed, observations, fault).await?);
+        let spent = self.engine.setup().spent(&observations);
+        // Both are on record when the caller is told; they mostly share one write to disk.
+        let charged = self.accounts.charge(&self.ledger, &caller.principal, self.clock.now(), &spent);
+        let ended = async {
+            match outcome {
+                Ok(answer) => {
+                    let spent = spent.clone();
+                    let finished = Finished {
+                        turn,
+                        start,
+                        plan,
+                        calling,
+                        observations,
+                        spent,
+                        answer,
+                        rendered,
+                        prefix,
+                        tries: 0,
+                    };
+                    self.complete(namespace, claimed, finished).await
+                }
+                Err(fault) => {
+                    let fault = flight.end(fault);
+                    let companion = turn.companion.as_deref();
+                    Err(self.fail(namespace, companion, claimed, observations, &spent, fault).await?)
+                }
             }
         };
-        let finished = Finished { turn, start, plan, calling, observations, answer, rendered, prefix, tries: 0 };
-        self.complete(namespace, claimed, finished).await
+        futures::join!(ended, charged).0
+    }
+
+    /// Whether a call may be made for somebody, as a part of something larger or not: what was spent already does not reach a limit.
+    pub(super) async fn may_spend(
+        &self,
+        caller: &Caller,
+        companion: Option<&dyn Companion>,
+        plan: &Plan,
+    ) -> Result<(), Fault> {
+        self.accounts.may_spend(&self.ledger, &caller.principal, self.clock.now(), plan).await?;
+        match companion.and_then(Companion::spending) {
+            Some((limit, spent)) => {
+                priced(plan, &limit)?;
+                limit.allows(&spent, "the coordination", ["spend_limit.tokens", "spend_limit.cost"])
+            }
+            None => Ok(()),
+        }
     }
 
     /// Records why a run did not complete; gives back what the caller is told.
@@ -333,6 +381,7 @@ impl App {
         companion: Option<&dyn Companion>,
         claimed: Claimed,
         observations: Vec<Observation>,
+        spent: &Spent,
         fault: Fault,
     ) -> Result<Fault, Fault> {
         let now = self.clock.now();
@@ -356,7 +405,7 @@ impl App {
             Some((thread, _, _)) => fault.with("thread_id", &thread.id),
             None => fault,
         };
-        let end = StepEnd::Failed { run: &run, fault: &fault, exchange: None };
+        let end = StepEnd::Failed { run: &run, fault: &fault, exchange: None, spent };
         if self.commit_end(namespace, companion, end, changes).await?.is_err() {
             // Somebody moved the thread on; the run's own end is recorded all the same.
             let mut changes = Changes::new();
@@ -427,6 +476,7 @@ pub(super) struct Finished {
     pub(super) plan: Plan,
     pub(super) calling: Option<ExchangeId>,
     pub(super) observations: Vec<Observation>,
+    pub(super) spent: Spent,
     pub(super) answer: crate::engine::Answer,
     pub(super) rendered: Vec<Message>,
     pub(super) prefix: usize,

@@ -17,6 +17,7 @@ use crate::store::ledger::Ledger;
 use crate::store::{self, Health};
 
 pub mod access;
+mod accounts;
 pub mod base;
 mod busy;
 pub mod coordination;
@@ -119,6 +120,7 @@ pub struct App {
     remembered: replay::Cache,
     coordinations: coordination::Lives,
     meters: meters::Meters,
+    accounts: accounts::Accounts,
     counted: stats::Counted,
     transfers: transfer::Transfers,
     draining: AtomicBool,
@@ -154,6 +156,7 @@ impl App {
             remembered,
             coordinations: coordination::Lives::default(),
             meters: meters::Meters::default(),
+            accounts: accounts::Accounts::default(),
             counted: stats::Counted::default(),
             transfers: transfer::Transfers::default(),
             draining: AtomicBool::new(false),

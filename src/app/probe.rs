@@ -72,6 +72,7 @@ impl App {
         }
         self.engine.ready(&plan, caller.credential.as_ref())?;
         let parent = Parent { place: resolved.place, exchange };
+        let place = self.accounts.begin(&caller.principal)?;
         let drifts = self.drifts_after(&caller.namespace, &parent, &plan.offer.offered).await?;
         drift::check(&drifts, policy)?;
         plan.warnings.extend(drifts.iter().map(Drift::warning));
@@ -93,6 +94,7 @@ impl App {
         // Joined by `Flights::landed`, which the drain waits for.
         let probing = async move {
             let result = landing.app.probe(&landing.flight, &caller, task).await;
+            drop(place);
             landing.flight.land(result);
         }
         .in_current_span();
@@ -130,6 +132,7 @@ impl App {
             permit = self.engine.admit(&plan) => permit?,
             () = flight.cancel.cancelled() => return Err(flight.end(cancelled(&flight.run_id))),
         };
+        self.may_spend(caller, None, &plan).await?;
         flight.tell(Event::Claimed);
         plan.warnings.iter().for_each(|warning| flight.tell(Event::Warning(warning.clone())));
         let prefix = history.len();
@@ -147,6 +150,8 @@ impl App {
         let mut teller = Teller { flight, companion: None };
         let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
         self.meters.called(&self.engine.setup(), &executed.observations);
+        let spent = self.engine.setup().spent(&executed.observations);
+        self.accounts.charge(&self.ledger, &caller.principal, self.clock.now(), &spent).await;
         let answer = executed.outcome.map_err(|fault| flight.end(fault))?;
         let mut warnings = plan.warnings;
         warnings.extend(answer.warnings);

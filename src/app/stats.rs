@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use tokio::sync::Mutex;
 
+use super::access::{AtWork, LimitUse};
 use super::{App, Caller, store_fault};
 use crate::domain::fault::Fault;
 use crate::domain::id::{Moment, Namespace};
@@ -32,14 +33,36 @@ pub struct Stats {
     pub active_runs: usize,
     /// Coordinations with a stream.
     pub attached_coordinations: usize,
+    /// What is used of limits that something counts against.
+    pub limits: Vec<LimitUse>,
 }
 
 impl App {
-    /// Counts what the caller's namespace holds, unless that was done a moment ago.
+    /// What is used of limits: of the server, where the caller speaks for it, and of those who are at work.
+    async fn limits_in_use(&self, caller: &Caller, at_work: &[AtWork]) -> Result<Vec<LimitUse>, Fault> {
+        let mut uses = Vec::new();
+        if caller.only_namespace().is_none() {
+            let of = |name, used: usize, max: usize| {
+                let count = |of: usize| u64::try_from(of).unwrap_or(u64::MAX);
+                let (unit, credential) = ("count".to_owned(), String::new());
+                LimitUse { name, used: count(used), max: count(max), unit, credential }
+            };
+            uses.push(of("max_runs", self.runs_at_work(), self.limits.max_runs));
+            let streams = self.coordination_streams();
+            uses.push(of("max_coordination_streams", streams, self.limits.max_coordination_streams));
+        }
+        for somebody in at_work {
+            uses.extend(somebody.uses());
+            uses.extend(self.accounts.uses(&self.ledger, &somebody.principal, self.clock.now()).await?);
+        }
+        Ok(uses)
+    }
+
+    /// Counts what the caller's namespace holds, unless that was done a moment ago; with what those use of their limits who are at work.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn stats(&self, caller: &Caller) -> Result<Stats, Fault> {
+    pub async fn stats(&self, caller: &Caller, at_work: &[AtWork]) -> Result<Stats, Fault> {
         let namespace = &caller.namespace;
         let mut counted = self.counted.0.lock().await;
         let now = self.clock.now();
@@ -62,6 +85,7 @@ impl App {
             disk_bytes: caller.only_namespace().map_or(self.ledger.store().stats().disk_bytes, |_| 0),
             active_runs: self.flights.count_in(namespace),
             attached_coordinations: self.coordinations.attached_in(namespace),
+            limits: self.limits_in_use(caller, at_work).await?,
         })
     }
 }

@@ -13,6 +13,7 @@ use crate::domain::message::Message;
 pub use crate::domain::run::OnDisconnect;
 use crate::domain::run::{AttemptKind, Run, State, StopReason};
 use crate::domain::settings::{EffectiveSetting, Validation, Warning};
+use crate::domain::spend::{SpendLimit, Spent};
 use crate::domain::thread::{Expected, Head, NewThread, OnBusy, Parent, Thread, Unanswered};
 use crate::domain::tool::{Offer, ToolSet};
 use crate::engine::Asked;
@@ -66,6 +67,9 @@ pub trait Companion: Send + Sync {
     /// Waits until whoever follows it has room for more of the answer.
     fn ready(&self) -> BoxFuture<'_, ()>;
 
+    /// How much may be spent on all that it is, and what was; absent where there is no limit.
+    fn spending(&self) -> Option<(SpendLimit, Spent)>;
+
     /// Whether calls that an answer leaves open end the run, as at the limit of its rounds of tools.
     fn ends_with_calls(&self) -> bool;
 }
@@ -94,6 +98,8 @@ pub enum StepEnd<'a> {
         exchange: &'a Exchange,
         /// Its tools.
         offer: &'a Offer,
+        /// What was spent on it.
+        spent: &'a Spent,
     },
     /// Without an answer, or with one that could not be put where it belongs.
     Failed {
@@ -103,10 +109,18 @@ pub enum StepEnd<'a> {
         fault: &'a Fault,
         /// The exchange, where there is one all the same.
         exchange: Option<&'a Exchange>,
+        /// What was spent on it.
+        spent: &'a Spent,
     },
 }
 
 impl StepEnd<'_> {
+    /// What was spent on the step at providers that this server called.
+    pub(super) fn spent(&self) -> &Spent {
+        let (Self::Completed { spent, .. } | Self::Failed { spent, .. }) = self;
+        spent
+    }
+
     /// The state that the run is in then.
     pub(super) fn state(&self) -> State {
         let (Self::Completed { run, .. } | Self::Failed { run, .. }) = self;

@@ -37,6 +37,8 @@ reasons! {
     NotImplemented = "NOT_IMPLEMENTED",
     /// Over a limit, before any work.
     LimitExceeded = "LIMIT_EXCEEDED",
+    /// As much was spent as may be, before anything was sent.
+    SpendLimit = "SPEND_LIMIT",
     /// No such exchange in this namespace. ResourceInfo names it.
     ExchangeNotFound = "EXCHANGE_NOT_FOUND",
     /// No such run in this namespace. ResourceInfo names it.

@@ -15,6 +15,7 @@ pub mod retention;
 pub mod run;
 pub mod settings;
 pub mod source;
+pub mod spend;
 pub mod thread;
 pub mod tool;
 pub mod transcript;

@@ -1,16 +1,10 @@
 //! What calls may have cost, by the prices that profiles give. An estimate: providers bill as they please. It must not know where usage came
 //! from.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 
+use crate::domain::spend::{Amount, Spent, billionths, is_currency};
 use crate::domain::usage::{Completeness, Usage};
-
-/// Digits after the point that a price can have.
-const DIGITS: u32 = 9;
-/// Digits after the point of an amount: those of a price, and six for the million.
-const AMOUNT_DIGITS: usize = 15;
 
 /// Prices of a profile's model.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -46,8 +40,7 @@ impl PricesConfig {
     /// Every mistake.
     pub fn check(&self) -> Result<Prices, Vec<(&'static str, String)>> {
         let mut problems = Vec::new();
-        let is_code = self.currency.len() == 3 && self.currency.bytes().all(|byte| byte.is_ascii_uppercase());
-        if !is_code {
+        if !is_currency(&self.currency) {
             problems.push(("currency", "must be a code of three letters, such as `USD`".to_owned()));
         }
         let mut price = |key, text: &str| {
@@ -69,18 +62,6 @@ impl PricesConfig {
     }
 }
 
-/// A decimal number as billionths; at most nine digits on either side of the point.
-fn billionths(text: &str) -> Option<u128> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let is_number = |part: &str| !part.is_empty() && part.len() <= 9 && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_number(whole) || !is_number(fraction) {
-        return None;
-    }
-    let places = u32::try_from(fraction.len()).ok()?;
-    let fraction = fraction.parse::<u128>().ok()?.checked_mul(10_u128.pow(DIGITS.checked_sub(places)?))?;
-    whole.parse::<u128>().ok()?.checked_mul(10_u128.pow(DIGITS))?.checked_add(fraction)
-}
-
 /// What usage may have cost, in one currency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Estimate {
@@ -95,7 +76,7 @@ pub struct Estimate {
 /// Adds up what calls may have cost.
 #[derive(Debug, Default)]
 pub struct Bill {
-    amounts: BTreeMap<String, u128>,
+    spent: Spent,
     priced: bool,
     /// Some usage has no price, or is not known.
     lacking: bool,
@@ -104,26 +85,9 @@ pub struct Bill {
 impl Bill {
     /// Adds calls to one model, with its prices if it has any.
     pub fn add(&mut self, prices: Option<&Prices>, usage: &Usage) {
-        let Some(prices) = prices else {
-            self.lacking = true;
-            return;
-        };
-        self.lacking |= usage.completeness != Completeness::Complete;
-        let count = |tokens: Option<u64>| u128::from(tokens.unwrap_or(0));
-        let (cached, written) = (count(usage.cached_input_tokens), count(usage.cache_written_tokens));
-        // Both are a part of what was read.
-        let other = count(usage.input_tokens).saturating_sub(cached).saturating_sub(written);
-        let parts = [
-            (other, prices.input),
-            (cached, prices.cached),
-            (written, prices.written),
-            (count(usage.output_tokens), prices.output),
-        ];
-        let amount =
-            parts.into_iter().fold(0, |sum: u128, (tokens, price)| sum.saturating_add(tokens.saturating_mul(price)));
-        let sum = self.amounts.entry(prices.currency.clone()).or_default();
-        *sum = sum.saturating_add(amount);
-        self.priced = true;
+        self.lacking |= prices.is_none() || usage.completeness != Completeness::Complete;
+        self.priced |= prices.is_some();
+        self.spent.add(&spent(prices, usage));
     }
 
     /// The amounts, by currency; none where nothing has a price.
@@ -133,19 +97,31 @@ impl Bill {
             (true, true) => Completeness::Partial,
             (true, false) => Completeness::Complete,
         };
-        self.amounts
-            .into_iter()
-            .map(|(currency, amount)| Estimate { currency, amount: decimal(amount), completeness })
-            .collect()
+        let estimate =
+            |(currency, amount): (String, Amount)| Estimate { currency, amount: amount.to_string(), completeness };
+        self.spent.costs.into_iter().map(estimate).collect()
     }
 }
 
-/// Billionths of millionths as a decimal number, without zeros at its end.
-fn decimal(amount: u128) -> String {
-    let digits = format!("{amount:0>width$}", width = AMOUNT_DIGITS + 1);
-    let (whole, fraction) = digits.split_at(digits.len() - AMOUNT_DIGITS);
-    let fraction = fraction.trim_end_matches('0');
-    if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
+/// What usage comes to, by the prices of its model if it has any. What is not known counts as nothing.
+pub(super) fn spent(prices: Option<&Prices>, usage: &Usage) -> Spent {
+    let count = |tokens: Option<u64>| tokens.unwrap_or(0);
+    let tokens = count(usage.input_tokens).saturating_add(count(usage.output_tokens));
+    let costs = prices.map(|prices| {
+        let (cached, written) = (count(usage.cached_input_tokens), count(usage.cache_written_tokens));
+        // Both are a part of what was read.
+        let other = count(usage.input_tokens).saturating_sub(cached).saturating_sub(written);
+        let parts = [
+            (other, prices.input),
+            (cached, prices.cached),
+            (written, prices.written),
+            (count(usage.output_tokens), prices.output),
+        ];
+        let add =
+            |sum: u128, (tokens, price): (u64, u128)| sum.saturating_add(u128::from(tokens).saturating_mul(price));
+        (prices.currency.clone(), Amount(parts.into_iter().fold(0, add)))
+    });
+    Spent { tokens, costs: costs.into_iter().collect() }
 }
 
 #[cfg(test)]
@@ -189,9 +165,5 @@ mod tests {
             PricesConfig { currency: "usd".to_owned(), input_per_million: "-1".to_owned(), ..prices(Some("1,5")) };
         let keys: Vec<_> = wrong.check().unwrap_err().into_iter().map(|(key, _)| key).collect();
         assert_eq!(keys, ["currency", "input_per_million", "cached_input_per_million"]);
-        for text in ["", ".", "1.", ".5", "1e3", "1.0000000001", "1234567890"] {
-            assert_eq!(billionths(text), None, "{text}");
-        }
-        assert_eq!(billionths("0.000000001"), Some(1));
     }
 }

@@ -118,6 +118,14 @@ impl Plan {
         self.setup.stand(&self.backend_id)
     }
 
+    /// The first of its models, with its backend, that has no prices in a currency: its own, or one that may stand in.
+    pub fn unpriced(&self, currency: &str) -> Option<(&str, &str)> {
+        let stand_ins = self.fallbacks.iter().map(|other| (other.backend_id.as_str(), other.model.as_str()));
+        std::iter::once((self.backend_id.as_str(), self.model.as_str())).chain(stand_ins).find(|(backend_id, model)| {
+            self.setup.prices(backend_id, model).is_none_or(|prices| prices.currency != currency)
+        })
+    }
+
     /// Hash of how its backend is configured; absent where nobody said so.
     pub fn configuration(&self) -> Option<Hash> {
         self.setup.configuration_of(&self.backend_id)

@@ -11,10 +11,12 @@ use super::catalog::Catalog;
 use super::circuit::Circuit;
 use super::config::ConfigProblem;
 use super::pace::Pace;
-use super::price::Prices;
+use super::price::{self, Prices};
 use super::profile::Profile;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::Hash;
+use crate::domain::run::Observation;
+use crate::domain::spend::Spent;
 
 /// A backend as it comes out of its configuration.
 pub struct Opened {
@@ -134,6 +136,15 @@ impl Setup {
         let of =
             |profile: &&Profile| profile.backend_id == backend_id && profile.model == model && profile.prices.is_some();
         profiles.find(of).and_then(|profile| profile.prices.as_ref())
+    }
+
+    /// What calls come to, by the prices that there are.
+    pub fn spent<'a>(&self, observations: impl IntoIterator<Item = &'a Observation>) -> Spent {
+        let mut sum = Spent::default();
+        for Observation { backend_id, model, usage, .. } in observations {
+            sum.add(&price::spent(self.prices(backend_id, model), usage));
+        }
+        sum
     }
 
     /// Whether a profile has this model.

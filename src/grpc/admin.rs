@@ -19,6 +19,7 @@ use super::status::response;
 use super::transfer::{receiving, sending};
 use super::unimplemented;
 use crate::app::App;
+use crate::app::access::Door;
 use crate::domain::fault::Fault;
 use crate::domain::id::Moment;
 
@@ -47,14 +48,15 @@ pub struct Facts {
 /// AdminService.
 pub(super) struct Admin {
     app: Arc<App>,
+    door: Arc<dyn Door>,
     facts: Facts,
     started: Instant,
 }
 
 impl Admin {
     /// On the verbs.
-    pub(super) fn new(app: Arc<App>, facts: Facts) -> Self {
-        Self { app, facts, started: Instant::now() }
+    pub(super) fn new(app: Arc<App>, door: Arc<dyn Door>, facts: Facts) -> Self {
+        Self { app, door, facts, started: Instant::now() }
     }
 
     fn info(&self, call: &Call) -> pb::ServerInfo {
@@ -134,7 +136,11 @@ impl AdminService for Admin {
 
     async fn stats(&self, request: Request<pb::StatsRequest>) -> Result<Response<pb::StatsResponse>, Status> {
         let call = Call::of(&request)?;
-        call.answer(async { Ok(admin::stats_to_pb(self.app.stats(&call.caller).await?)) }).await
+        call.answer(async {
+            let at_work = self.door.at_work(call.caller.only_namespace());
+            Ok(admin::stats_to_pb(self.app.stats(&call.caller, &at_work).await?))
+        })
+        .await
     }
 
     async fn export(&self, request: Request<pb::ExportRequest>) -> Result<Response<Self::ExportStream>, Status> {

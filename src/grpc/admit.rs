@@ -16,7 +16,7 @@ use super::metered::Calling;
 use super::scope::{self, Needs};
 use super::status::{RequestId, status};
 use crate::app::Caller;
-use crate::app::access::{AUDIT, Door, Pass, Principal};
+use crate::app::access::{AUDIT, CallKind, Door, Pass, Principal};
 use crate::app::meters::Rpcs;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::Namespace;
@@ -84,11 +84,11 @@ pub(super) async fn admit(State(at): State<Admission>, mut request: Request<Body
     if !is_grpc(request.headers()) {
         return not_grpc();
     }
-    let needs = scope::of(request.uri().path());
+    let (needs, kind) = (scope::of(request.uri().path()), scope::kind(request.uri().path()));
     let method = scope::name(request.uri().path()).to_owned();
     let let_in = match needs {
         Needs::Nothing => at.unasked().map(|pass| (None, pass)),
-        needs => caller(&*at.door, needs, request.headers_mut()).map(|(caller, pass)| (Some(caller), pass)),
+        needs => caller(&*at.door, needs, kind, request.headers_mut()).map(|(caller, pass)| (Some(caller), pass)),
     };
     match let_in {
         Ok((None, pass)) => Calling::new(at.rpcs, method, pass).answer(next.run(request).await),
@@ -112,7 +112,7 @@ pub(super) async fn admit(State(at): State<Admission>, mut request: Request<Body
 }
 
 /// Who calls. What they brought is taken from the headers, so that nothing behind this door sees it.
-fn caller(door: &dyn Door, needs: Needs, headers: &mut HeaderMap) -> Result<(Caller, Pass), Fault> {
+fn caller(door: &dyn Door, needs: Needs, kind: CallKind, headers: &mut HeaderMap) -> Result<(Caller, Pass), Fault> {
     let shown = headers.remove(AUTHORIZATION);
     let principal = door.admit(shown.as_ref().map(bearer).transpose()?)?;
     let namespace = namespace(&principal, headers)?;
@@ -126,7 +126,7 @@ fn caller(door: &dyn Door, needs: Needs, headers: &mut HeaderMap) -> Result<(Cal
             caller.speaks_for_the_server()?;
         }
     }
-    let pass = door.enter(&caller.principal)?;
+    let pass = door.enter(&caller.principal, kind)?;
     Ok((caller, pass))
 }
 

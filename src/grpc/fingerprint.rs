@@ -185,6 +185,7 @@ pub fn coordination(start: &pb::CoordinationStart) -> Hash {
         labels: Default::default(),
         ephemeral: start.ephemeral,
         omit_generation_history: start.omit_generation_history,
+        spend_limit: start.spend_limit.clone(),
     };
     hash("CoordinationStart", &bare)
 }

@@ -96,7 +96,7 @@ pub fn routes(
         .add_service(service!(
             wire,
             admin_service_server::AdminServiceServer,
-            admin::Admin::new(Arc::clone(app), facts)
+            admin::Admin::new(Arc::clone(app), Arc::clone(door), facts)
         ))
         .add_service(service!(
             wire,

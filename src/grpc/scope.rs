@@ -1,6 +1,6 @@
 //! What each RPC asks of a credential. It must not know who has one.
 
-use crate::app::access::Scope;
+use crate::app::access::{CallKind, Scope};
 
 /// What an RPC asks of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,18 @@ pub(super) fn name(path: &str) -> &str {
     let name = path.strip_prefix("/antiphon.v1.").unwrap_or_default();
     let known = name.split_once('/').is_some_and(|(service, method)| ours(service, method).is_some());
     if known { name } else { "other" }
+}
+
+/// What kind of call an RPC is, by its path.
+pub(super) fn kind(path: &str) -> CallKind {
+    match path.rsplit('/').next().unwrap_or_default() {
+        "Coordinate" => CallKind::Coordination,
+        "Watch" | "Verify" | "Export" | "Import" | "Backup" | "CollectGarbage" | "ServerReflectionInfo" => {
+            CallKind::Stream
+        }
+        method if method.starts_with("Stream") => CallKind::Stream,
+        _ => CallKind::Unary,
+    }
 }
 
 /// Whether it is told who called it: what changes the store as a whole, takes things out of it, or removes something.
@@ -104,6 +116,17 @@ mod tests {
             }
         }
         assert!(count > 50, "{count}");
+    }
+
+    #[test]
+    fn streams_are_told_from_calls_with_one_answer() {
+        let pool = DescriptorPool::decode(pb::DESCRIPTOR).unwrap();
+        for method in pool.services().flat_map(|service| service.methods().collect::<Vec<_>>()) {
+            let kind = kind(&format!("/{}/{}", method.parent_service().full_name(), method.name()));
+            let streams = method.is_client_streaming() || method.is_server_streaming();
+            assert_eq!(kind != CallKind::Unary, streams, "{}", method.full_name());
+        }
+        assert_eq!(kind("/antiphon.v1.ExchangeService/Coordinate"), CallKind::Coordination);
     }
 
     #[test]

@@ -114,7 +114,7 @@ pub fn code(fault: &Fault) -> Code {
         | ExchangeErased
         | EraseShared
         | ToolSchemaDrift => Code::FailedPrecondition,
-        BackendQueueFull | ProviderRateLimited => Code::ResourceExhausted,
+        SpendLimit | BackendQueueFull | ProviderRateLimited => Code::ResourceExhausted,
         ProviderTimeout | Deadline => Code::DeadlineExceeded,
         ProviderUnavailable | ProviderBadAnswer | StoreReadOnly | StoreUnavailable | ShuttingDown => Code::Unavailable,
         StoreCorrupt => Code::DataLoss,

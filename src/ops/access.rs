@@ -13,11 +13,11 @@ use arc_swap::ArcSwap;
 use serde::Deserialize;
 
 use self::keys::KeyRing;
-pub use self::use_of::Limits;
 use self::use_of::Uses;
-use crate::app::access::{AUDIT, Door, OpenDoor, Pass, Principal};
+use crate::app::access::{AUDIT, AtWork, CallKind, Door, Limits, OpenDoor, Opens, Pass, Principal};
 use crate::app::reload::Mistake;
 use crate::domain::fault::{Fault, Reason};
+use crate::domain::id::Namespace;
 use crate::domain::source::Clock;
 
 /// Who may call; everybody who reaches the server where nothing is said.
@@ -39,19 +39,19 @@ impl Config {
     }
 
     /// What is wrong with it: the key and the mistake.
-    pub fn problems(&self) -> Vec<(&'static str, String)> {
-        let mut problems = self.jwt.as_ref().map(jwt::Config::problems).unwrap_or_default();
+    pub fn problems(&self) -> Vec<(String, String)> {
+        let jwt = self.jwt.as_ref().map(jwt::Config::problems).unwrap_or_default();
+        let mut problems: Vec<_> = jwt.into_iter().map(|(key, what)| (key.to_owned(), what)).collect();
         if self.limits != Limits::default() && !self.asks() {
-            problems.push(("limits", "are of keys and tokens: give `keys_file` or `[access.jwt]` as well".to_owned()));
+            problems.push((
+                "limits".to_owned(),
+                "are of keys and tokens: give `keys_file` or `[access.jwt]` as well".to_owned(),
+            ));
         }
         if self.keys_file.as_ref().is_some_and(|file| file.as_os_str().is_empty()) {
-            problems.push(("keys_file", "must not be empty".to_owned()));
+            problems.push(("keys_file".to_owned(), "must not be empty".to_owned()));
         }
-        let limits = self.limits.problems().into_iter();
-        problems.extend(limits.map(|(key, what)| match key {
-            "calls_at_once" => ("limits.calls_at_once", what),
-            _ => ("limits.calls_per_second", what),
-        }));
+        problems.extend(self.limits.problems().into_iter().map(|(key, what)| (format!("limits.{key}"), what)));
         problems
     }
 }
@@ -64,56 +64,50 @@ pub fn door(config: &Config, base: &Path, clock: &Arc<dyn Clock>) -> Result<Arc<
     if !config.asks() {
         return Ok(Arc::new(OpenDoor::default()));
     }
-    let sources = Sources {
-        keys: config.keys_file.as_ref().map(|file| base.join(file)),
-        jwt: config.jwt.clone().map(|jwt| (jwt, base.to_owned())),
+    let mut mistakes = Vec::new();
+    let keys = config.keys_file.as_ref().map(|file| base.join(file));
+    let ring = match keys.as_deref().map(|file| KeyRing::read(file, &config.limits)) {
+        Some(Ok(ring)) => ring,
+        Some(Err(found)) => {
+            mistakes.extend(found);
+            KeyRing::default()
+        }
+        None => KeyRing::default(),
     };
-    let known = sources.read()?;
-    let (limits, uses) = (config.limits, Uses::default());
-    Ok(Arc::new(Guard { sources, known: ArcSwap::from_pointee(known), limits, uses, clock: Arc::clone(clock) }))
-}
-
-/// Where what a guard knows is read.
-struct Sources {
-    keys: Option<PathBuf>,
-    jwt: Option<(jwt::Config, PathBuf)>,
-}
-
-/// What a guard knows.
-#[derive(PartialEq)]
-struct Known {
-    keys: KeyRing,
-    tokens: Option<jwt::Tokens>,
-}
-
-impl Sources {
-    fn read(&self) -> Result<Known, Vec<Mistake>> {
-        let mut mistakes = Vec::new();
-        let keys = match self.keys.as_deref().map(KeyRing::read) {
-            Some(Ok(keys)) => keys,
-            Some(Err(found)) => {
-                mistakes.extend(found);
-                KeyRing::default()
-            }
-            None => KeyRing::default(),
-        };
-        let tokens = match self.jwt.as_ref().map(|(config, base)| jwt::Tokens::read(config, base)) {
-            Some(Ok(tokens)) => Some(tokens),
-            Some(Err(found)) => {
-                mistakes.extend(found);
-                None
-            }
-            None => None,
-        };
-        if mistakes.is_empty() { Ok(Known { keys, tokens }) } else { Err(mistakes) }
+    let tokens = match config.jwt.as_ref().map(|jwt| jwt::Tokens::read(jwt, base, &config.limits)) {
+        Some(Ok(tokens)) => Some(tokens),
+        Some(Err(found)) => {
+            mistakes.extend(found);
+            None
+        }
+        None => None,
+    };
+    if !mistakes.is_empty() {
+        return Err(mistakes);
     }
+    Ok(Arc::new(Guard {
+        keys,
+        base: base.to_owned(),
+        limits: config.limits.clone(),
+        ring: ArcSwap::from_pointee(ring),
+        tokens: ArcSwap::from_pointee(tokens),
+        uses: Uses::default(),
+        clock: Arc::clone(clock),
+    }))
 }
 
 /// A door at which credentials are asked for.
 struct Guard {
-    sources: Sources,
-    known: ArcSwap<Known>,
+    /// The file of keys.
+    keys: Option<PathBuf>,
+    /// Where paths start that are relative.
+    base: PathBuf,
+    /// Of each credential that has none of its own.
     limits: Limits,
+    /// What the file of keys said last.
+    ring: ArcSwap<KeyRing>,
+    /// The keys that sign tokens, where tokens are taken.
+    tokens: ArcSwap<Option<jwt::Tokens>>,
     uses: Uses,
     clock: Arc<dyn Clock>,
 }
@@ -132,19 +126,17 @@ impl Door for Guard {
                            makes one with `antiphon keys create`";
             return Err(Fault::new(Reason::Unauthenticated, message));
         };
-        let (known, now) = (self.known.load(), self.clock.now());
-        let principal = match &known.tokens {
+        let now = self.clock.now();
+        let principal = match &**self.tokens.load() {
             Some(tokens) if !credential.starts_with(keys::PREFIX) => tokens.admit(credential, now).map(Arc::new),
-            _ => known.keys.admit(credential, now),
+            _ => self.ring.load().admit(credential, now),
         };
         principal.ok_or_else(unknown)
     }
 
-    fn enter(&self, principal: &Principal) -> Result<Pass, Fault> {
-        let known = self.known.load();
-        let own = known.keys.limits(&principal.name);
-        let pass = self.uses.enter(principal, own.or(self.limits))?;
-        let revoked = known.keys.revoked(&principal.name);
+    fn enter(&self, principal: &Principal, kind: CallKind) -> Result<Pass, Fault> {
+        let pass = self.uses.enter(principal, kind)?;
+        let revoked = self.ring.load().revoked(&principal.name);
         let left = principal.expires.map(|at| Duration::from_millis(at.0.saturating_sub(self.clock.now().0)));
         if revoked.is_none() && !jwt::names(&principal.name) {
             // It was taken back since it was looked at: nothing would end this call any more.
@@ -164,18 +156,47 @@ impl Door for Guard {
         }))
     }
 
-    fn refresh(&self) -> Result<bool, Vec<Mistake>> {
-        let mut known = self.sources.read()?;
-        let changed = known != **self.known.load();
-        if changed {
-            known.keys.goes_on_from(&self.known.load().keys);
-            let known = Arc::new(known);
-            let before = self.known.swap(Arc::clone(&known));
-            for (what, id) in known.keys.since(&before.keys) {
-                tracing::info!(target: AUDIT, key = id, "{what}");
+    fn at_work(&self, only: Option<&Namespace>) -> Vec<AtWork> {
+        let mut all = self.uses.at_work();
+        // Those of which nothing was seen yet.
+        for principal in self.ring.load().limited() {
+            if !all.iter().any(|used| used.principal.name == principal.name) {
+                all.push(AtWork { principal: principal.clone(), calls: 0, streams: 0, coordinations: 0 });
             }
         }
-        Ok(changed)
+        all.retain(|used| match (&used.principal.opens, only) {
+            (Opens::One(own), Some(only)) => own == only,
+            (_, only) => only.is_none(),
+        });
+        all.sort_by(|a, b| a.principal.name.cmp(&b.principal.name));
+        all
+    }
+
+    fn refresh(&self) -> Result<bool, Vec<Mistake>> {
+        let (mut changed, mut mistakes) = (false, Vec::new());
+        match self.keys.as_deref().map(|file| KeyRing::read(file, &self.limits)) {
+            Some(Ok(mut ring)) if ring != **self.ring.load() => {
+                ring.goes_on_from(&self.ring.load());
+                let ring = Arc::new(ring);
+                let before = self.ring.swap(Arc::clone(&ring));
+                for (what, id) in ring.since(&before) {
+                    tracing::info!(target: AUDIT, key = id, "{what}");
+                }
+                changed = true;
+            }
+            Some(Err(found)) => mistakes.extend(found),
+            Some(Ok(_)) | None => {}
+        }
+        if let Some(before) = &**self.tokens.load() {
+            let (tokens, found) = before.again(&self.base);
+            mistakes.extend(found);
+            if tokens != *before {
+                tracing::info!(target: AUDIT, "token_keys.changed");
+                self.tokens.store(Arc::new(Some(tokens)));
+                changed = true;
+            }
+        }
+        if mistakes.is_empty() { Ok(changed) } else { Err(mistakes) }
     }
 }
 

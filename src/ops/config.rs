@@ -287,7 +287,8 @@ fn sum(table: toml::Table, base: PathBuf) -> (Config, Vec<ConfigProblem>) {
     };
     problems.extend(config.log.problems().into_iter().map(of("log")));
     problems.extend(config.traces.problems().into_iter().map(of("traces")));
-    problems.extend(config.access.problems().into_iter().map(of("access")));
+    let of_access = |(key, what)| ConfigProblem::new(format!("access.{key}"), what, "");
+    problems.extend(config.access.problems().into_iter().map(of_access));
     problems.extend(config.tls.problems().into_iter().map(of("tls")));
     (config, problems)
 }

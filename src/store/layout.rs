@@ -20,6 +20,7 @@
 //!  m thread 0 number       a move of a head that no exchange tells of; 8 bytes, most significant byte first
 //!  z pin 0                 pin                         a receipt 0   receipt of an erasure
 //!  e time target           expiry, soonest first       y target      when a target expires
+//!  A hash   what somebody spent in a day, by the hash of who
 //! ```
 //!
 //! No key is a proper prefix of another: those of one letter have one width, or have a zero that no name has
@@ -90,6 +91,8 @@ pub enum Entry {
     Due(Hash),
     /// The receipt of an erasure.
     Receipt(String),
+    /// What somebody spent in a day, by the hash of who.
+    Spending(Hash),
 }
 
 /// Which kind of record a key names.
@@ -147,11 +150,14 @@ pub enum Kind {
     Due,
     /// Receipts of erasures.
     Receipt,
+    /// What was spent in a day.
+    Spending,
 }
 
 impl Kind {
     /// Every kind, in the order of their keys.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
+        Self::Spending,
         Self::Receipt,
         Self::Branch,
         Self::Part,
@@ -209,6 +215,7 @@ impl Kind {
             Self::Expiry => b'e',
             Self::Due => b'y',
             Self::Receipt => b'a',
+            Self::Spending => b'A',
         }
     }
 
@@ -246,6 +253,7 @@ impl Kind {
             Self::Expiry => "expiry",
             Self::Due => "index entry of an expiry",
             Self::Receipt => "erase receipt",
+            Self::Spending => "spending of a day",
         }
     }
 }
@@ -280,6 +288,7 @@ impl Entry {
             Self::Expiry(..) => Kind::Expiry,
             Self::Due(_) => Kind::Due,
             Self::Receipt(_) => Kind::Receipt,
+            Self::Spending(_) => Kind::Spending,
         }
     }
 
@@ -313,7 +322,8 @@ impl Entry {
             | Self::Seen(hash)
             | Self::Part(hash)
             | Self::Node(hash)
-            | Self::Due(hash) => joined(letter, &hash.0, &[]),
+            | Self::Due(hash)
+            | Self::Spending(hash) => joined(letter, &hash.0, &[]),
             Self::Departure(place, id) => {
                 let mut key = departures_of(*place);
                 key.extend_from_slice(id.as_bytes());
@@ -381,6 +391,7 @@ impl Entry {
                 Self::Expiry(Moment(u64::from_be_bytes(*at)), Hash(hash.try_into().ok()?))
             }
             Kind::Due => Self::Due(Hash(rest.try_into().ok()?)),
+            Kind::Spending => Self::Spending(Hash(rest.try_into().ok()?)),
         })
     }
 }
@@ -446,6 +457,7 @@ impl fmt::Display for Entry {
             Self::Pointer(id, thread) => write!(f, "{word} of thread `{thread}` at {id}"),
             Self::Indexes => f.write_str(word),
             Self::Pin(id) | Self::Receipt(id) => write!(f, "{word} `{id}`"),
+            Self::Spending(hash) => write!(f, "{word} of {hash}"),
             Self::Expiry(at, hash) => write!(f, "{word} of {hash} at {}", at.0),
             Self::Due(hash) => write!(f, "{word} of {hash}"),
         }

@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use antiphon::app::access::{Opens, Scope};
+use antiphon::app::access::{Limits, Opens, Scope};
 use antiphon::domain::fault::Reason;
 use antiphon::domain::id::Moment;
 use antiphon::grpc::pb;
-use antiphon::ops::access::Limits;
 use antiphon::ops::access::keys::{self, KeyFile, Wanted};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use prost::Message as _;
@@ -39,6 +38,13 @@ impl Keys {
         self.expiring(namespace, scopes, None)
     }
 
+    /// Makes a key with limits.
+    pub(crate) fn limited(&mut self, namespace: &str, scopes: &[&str], limits: Limits) -> String {
+        let key = self.make(namespace, scopes);
+        self.file.keys.last_mut().unwrap().limits = limits;
+        key
+    }
+
     fn expiring(&mut self, namespace: &str, scopes: &[&str], expires: Option<Moment>) -> String {
         let opens = match namespace {
             "*" => Opens::All,
@@ -59,7 +65,7 @@ impl Keys {
     }
 }
 
-async fn call(
+pub(crate) async fn call(
     server: &Running,
     rpc: &str,
     message: &impl prost::Message,
@@ -252,8 +258,8 @@ async fn tokens_that_others_sign_open_what_they_say() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_that_asks_too_much_is_told_when_to_come_again() {
     let mut keys = Keys::default();
-    let (greedy, other) = (keys.make("a", &["read"]), keys.make("a", &["read", "write"]));
-    keys.file.keys[0].limits = Limits { calls_per_second: Some(2), calls_at_once: None };
+    let greedy = keys.limited("a", &["read"], Limits { calls_per_second: Some(2), ..Limits::default() });
+    let other = keys.make("a", &["read", "write"]);
     let server =
         Running::start_beside(config("[access.limits]\ncalls_at_once = 1\n"), |folder| keys.write(folder)).await;
     let mut refusals = Vec::new();

@@ -45,6 +45,7 @@ mod restore;
 mod retention;
 mod runs;
 mod secrets;
+mod spending;
 mod stats;
 mod store;
 mod streams;

@@ -106,9 +106,18 @@ impl Running {
 
     /// On a new store, with files beside the configuration that are written before.
     pub(crate) async fn start_beside(config: impl Into<String>, write: impl FnOnce(&Path)) -> Self {
+        Self::start_beside_with(config, Sources::real(), write).await
+    }
+
+    /// The same, with another clock or other ids.
+    pub(crate) async fn start_beside_with(
+        config: impl Into<String>,
+        sources: Sources,
+        write: impl FnOnce(&Path),
+    ) -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
         write(folder.path());
-        Self::start_in(config.into(), folder, Sources::real()).await
+        Self::start_in(config.into(), folder, sources).await
     }
 
     async fn start_in(config: String, folder: Arc<tempfile::TempDir>, sources: Sources) -> Self {

@@ -938,6 +938,10 @@ pub enum ErrorReason {
     /// PERMISSION_DENIED: the credential does not allow this. Metadata: `scope` that is missing, or `namespace` that it opens where the call names
     /// another; neither depends on what is stored.
     ScopeMissing = 66,
+    /// RESOURCE_EXHAUSTED, without RetryInfo: as much was spent as the credential may in a day, or the coordination in all; nothing was claimed or
+    /// sent to a model. Or what a call costs cannot be told where that is limited. Metadata: `limit`, `max`, `spent`, `currency` of a cost,
+    /// `resets_at_ms` of a day (milliseconds since 1970); `backend_id` and `model` that have no price.
+    SpendLimit = 67,
 }
 impl ErrorReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1015,6 +1019,7 @@ impl ErrorReason {
             Self::EraseShared => "ERROR_REASON_ERASE_SHARED",
             Self::Unauthenticated => "ERROR_REASON_UNAUTHENTICATED",
             Self::ScopeMissing => "ERROR_REASON_SCOPE_MISSING",
+            Self::SpendLimit => "ERROR_REASON_SPEND_LIMIT",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1091,6 +1096,7 @@ impl ErrorReason {
             "ERROR_REASON_ERASE_SHARED" => Some(Self::EraseShared),
             "ERROR_REASON_UNAUTHENTICATED" => Some(Self::Unauthenticated),
             "ERROR_REASON_SCOPE_MISSING" => Some(Self::ScopeMissing),
+            "ERROR_REASON_SPEND_LIMIT" => Some(Self::SpendLimit),
             _ => None,
         }
     }
@@ -1125,6 +1131,38 @@ pub struct Usage {
     /// Output only. The provider's usage object as JSON text, verbatim; empty when there was none or several were joined.
     #[prost(string, tag = "9")]
     pub provider_json: ::prost::alloc::string::String,
+}
+/// An amount of a currency.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CostAmount {
+    /// Required. The code of the currency, such as `USD`.
+    #[prost(string, tag = "1")]
+    pub currency: ::prost::alloc::string::String,
+    /// Required. The amount as a decimal number in text, such as `2.50`.
+    #[prost(string, tag = "2")]
+    pub amount: ::prost::alloc::string::String,
+}
+/// How much may be spent on calls to models that the server makes. What is reached is over: the call that reaches a limit is the last, and what
+/// is at work then is finished.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SpendLimit {
+    /// Optional. Tokens read and written, at least 1; no limit when absent.
+    #[prost(uint64, optional, tag = "1")]
+    pub tokens: ::core::option::Option<u64>,
+    /// Optional. What they may cost by the prices of profiles, over 0, with up to 9 digits on each side of the point; no limit when absent. A
+    /// model without prices in the currency is refused then.
+    #[prost(message, optional, tag = "2")]
+    pub cost: ::core::option::Option<CostAmount>,
+}
+/// What calls to models that the server made consumed, as far as providers said so.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Spent {
+    /// Output only. Tokens read and written.
+    #[prost(uint64, tag = "1")]
+    pub tokens: u64,
+    /// Output only. What they may have cost by the prices of profiles, one for each currency, in the order of their codes.
+    #[prost(message, repeated, tag = "2")]
+    pub costs: ::prost::alloc::vec::Vec<CostAmount>,
 }
 /// How much of the usage is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -2576,6 +2614,25 @@ pub struct Limit {
     #[prost(string, tag = "3")]
     pub unit: ::prost::alloc::string::String,
 }
+/// How much of a limit is in use.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LimitUse {
+    /// Output only. Its name in the configuration, such as `max_runs` or `tokens_per_day`.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Output only. What counts against it now.
+    #[prost(uint64, tag = "2")]
+    pub used: u64,
+    /// Output only. Its value.
+    #[prost(uint64, tag = "3")]
+    pub value: u64,
+    /// Output only. The unit of both: `count`, `tokens`, or `millionths of` a currency.
+    #[prost(string, tag = "4")]
+    pub unit: ::prost::alloc::string::String,
+    /// Output only. The credential that it is a limit of, by the id of its key or `jwt:` and its subject; empty for a limit of the server.
+    #[prost(string, tag = "5")]
+    pub credential: ::prost::alloc::string::String,
+}
 /// How many resources are configured.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ConfiguredCounts {
@@ -2926,6 +2983,10 @@ pub struct StatsResponse {
     /// Output only. When it was measured.
     #[prost(message, optional, tag = "8")]
     pub time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+    /// namespaces, and those of the credentials that open this namespace alone, or of all.
+    #[prost(message, repeated, tag = "9")]
+    pub limits: ::prost::alloc::vec::Vec<LimitUse>,
 }
 /// What to check.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -6126,6 +6187,12 @@ pub struct Coordination {
     /// Output only. When anything of it last changed.
     #[prost(message, optional, tag = "28")]
     pub update_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Output only. How much its turns may spend, all together; absent without a limit.
+    #[prost(message, optional, tag = "29")]
+    pub spend_limit: ::core::option::Option<SpendLimit>,
+    /// Output only. What its turns spent.
+    #[prost(message, optional, tag = "30")]
+    pub spent: ::core::option::Option<Spent>,
     /// Output only. What it waits for, in full; only from Get and Answer.
     #[prost(oneof = "coordination::Pending", tags = "6, 7, 8")]
     pub pending: ::core::option::Option<coordination::Pending>,
@@ -6225,6 +6292,10 @@ pub struct CoordinationStart {
     /// Optional. `generation_needed` brings only the messages that are new in its turn; the client reads or has the ones before.
     #[prost(bool, tag = "13")]
     pub omit_generation_history: bool,
+    /// Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+    /// client calls itself does not count.
+    #[prost(message, optional, tag = "14")]
+    pub spend_limit: ::core::option::Option<SpendLimit>,
     /// Required. What is presented for the first decision.
     #[prost(oneof = "coordination_start::From", tags = "1, 2, 3")]
     pub from: ::core::option::Option<coordination_start::From>,

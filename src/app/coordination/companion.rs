@@ -13,6 +13,7 @@ use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{CallId, Hash};
 use crate::domain::message::Message;
 use crate::domain::run::Run;
+use crate::domain::spend::{SpendLimit, Spent};
 use crate::domain::tool::Offer;
 use crate::store::ledger::{Changes, Lost};
 
@@ -89,8 +90,9 @@ impl Driven {
     }
 
     async fn ended(&self, end: StepEnd<'_>, changes: Changes) -> Result<Result<(), Lost>, Fault> {
+        let spent = end.spent().clone();
         let (event, bodies) = match end {
-            StepEnd::Completed { run, exchange, offer } => {
+            StepEnd::Completed { run, exchange, offer, .. } => {
                 let calls = exchange.assistant.tool_calls().map(|call| call.call_id.clone()).collect();
                 (Event::Completed { exchange: exchange.id, calls }, Some(bodies(run, exchange, offer)))
             }
@@ -101,7 +103,8 @@ impl Driven {
                 (Event::Failed { fault: fault.clone(), exchange: exchange.map(|exchange| exchange.id) }, None)
             }
         };
-        let events = self.generated().into_iter().chain([event]).collect::<Vec<_>>();
+        let spent = (!spent.is_nothing()).then(|| Event::Spent(spent));
+        let events = self.generated().into_iter().chain(spent).chain([event]).collect::<Vec<_>>();
         Ok(self.app.transit_with(&self.live, &events, changes, bodies).await?.map(|_| ()))
     }
 }
@@ -130,6 +133,11 @@ impl Companion for Driven {
 
     fn ready(&self) -> BoxFuture<'_, ()> {
         self.live.has_room(self.app.limits().coordination_patience()).boxed()
+    }
+
+    fn spending(&self) -> Option<(SpendLimit, Spent)> {
+        let now = self.live.now()?;
+        (!now.terms.spend_limit.is_none()).then(|| (now.terms.spend_limit.clone(), now.spent.clone()))
     }
 
     fn ends_with_calls(&self) -> bool {

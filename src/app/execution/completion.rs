@@ -79,7 +79,8 @@ impl App {
         if let (Some((thread, _, token)), Some(head)) = (&claimed.thread, &head) {
             with_head.replace_head(&thread.id, head, token);
         }
-        let end = StepEnd::Completed { run: &run, exchange: &exchange, offer: &finished.plan.offer };
+        let end =
+            StepEnd::Completed { run: &run, exchange: &exchange, offer: &finished.plan.offer, spent: &finished.spent };
         match self.commit_end(namespace, companion, end, with_head).await? {
             Ok(()) => {}
             Err(Lost::HeadMoved(id)) => {
@@ -93,7 +94,8 @@ impl App {
                 };
                 let moved =
                     moved.with("exchange_id", exchange.id).with("run_id", &run.id).with("run_state", run.state.word());
-                let end = StepEnd::Failed { run: &run, fault: &moved, exchange: Some(&exchange) };
+                let end =
+                    StepEnd::Failed { run: &run, fault: &moved, exchange: Some(&exchange), spent: &finished.spent };
                 // Nothing holds the documents that the thread had any more.
                 changes.hold_version(exchange.workspace.after);
                 match self.commit_end(namespace, companion, end, changes).await? {

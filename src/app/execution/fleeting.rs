@@ -73,6 +73,7 @@ impl App {
         let path = self.fleeting_path(namespace, &before).await?;
         let history = view::apply(&mut plan, path)?;
         let run = self.fleeting_run(&turn, &before, parent.as_ref());
+        let place = self.accounts.begin(&caller.principal)?;
         let flight = Flight::new(run.id.clone(), turn.fingerprint, OnDisconnect::Finish, self.flights.interrupt());
         let watcher = flight.watch(false, None);
         let landing = Landing { app: Arc::clone(self), flight, _counted: self.flights.probing() };
@@ -80,6 +81,7 @@ impl App {
         let flying = async move {
             let step = Step { turn, plan, drifts, history, parent, run };
             let result = landing.app.fleet(&landing.flight, &caller, step).await;
+            drop(place);
             landing.flight.land(result);
         };
         // Joined by `Flights::landed`, which the drain waits for.
@@ -199,6 +201,9 @@ impl App {
                 () = flight.cancel.cancelled() => return Err(flight.end(cancelled(&run.id))),
             }
         };
+        if permit.is_some() {
+            self.may_spend(caller, turn.companion.as_deref(), &plan).await?;
+        }
         let companion = turn.companion.clone();
         let companion: Option<&dyn Companion> = companion.as_deref();
         if let Some(companion) = companion {
@@ -230,13 +235,16 @@ impl App {
         };
         let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
         self.meters.called(&self.engine.setup(), &executed.observations);
+        let spent = self.engine.setup().spent(&executed.observations);
+        self.accounts.charge(&self.ledger, &caller.principal, self.clock.now(), &spent).await;
         let now = self.clock.now();
         let answer = match executed.outcome {
             Ok(answer) => answer,
             Err(fault) => {
                 let fault = flight.end(fault).with("run_id", &run.id).with("run_state", State::Failed.word());
                 let run = Run { state: State::Failed, failure: Some(fault.clone()), updated_at: now, ..run };
-                self.tell_end(companion, StepEnd::Failed { run: &run, fault: &fault, exchange: None }).await?;
+                self.tell_end(companion, StepEnd::Failed { run: &run, fault: &fault, exchange: None, spent: &spent })
+                    .await?;
                 return Err(fault);
             }
         };
@@ -248,6 +256,7 @@ impl App {
             plan,
             calling: calling.flatten().filter(|_| run.exchange.is_some()),
             observations: executed.observations,
+            spent,
             answer,
             rendered: Vec::new(),
             prefix: 0,
@@ -255,7 +264,8 @@ impl App {
         };
         let exchange = self.exchange_of(&caller.namespace, &run, &finished, now);
         let run = completed_run(run, &exchange, &finished, now);
-        let end = StepEnd::Completed { run: &run, exchange: &exchange, offer: &finished.plan.offer };
+        let end =
+            StepEnd::Completed { run: &run, exchange: &exchange, offer: &finished.plan.offer, spent: &finished.spent };
         self.tell_end(companion, end).await?;
         let offer = finished.plan.offer;
         let exchange = Detailed { exchange, offered: offer.offered, standing: offer.standing };

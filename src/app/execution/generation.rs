@@ -10,6 +10,7 @@ use crate::domain::coordination::Planned;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{ExchangeId, Moment, Namespace};
 use crate::domain::run::{AttemptKind, CLIENT, Observation, Run, State};
+use crate::domain::spend::Spent;
 use crate::domain::usage::Usage;
 use crate::engine::backend::{Failure, Reply};
 use crate::engine::{Answer, Plan};
@@ -100,10 +101,12 @@ impl App {
             Waiting::Kept(run, token) => (run, Some(token), None),
             Waiting::Fleeting(run, parent) => (run, None, Some(parent.map(|parent| *parent))),
         };
+        // What the client called, it paid for.
+        let nothing = Spent::default();
         if !run.is_clients() {
             // Somebody cancelled the run itself.
             let fault = run.failure.clone().unwrap_or_else(|| cancelled(&run.id));
-            let end = StepEnd::Failed { run: &run, fault: &fault, exchange: None };
+            let end = StepEnd::Failed { run: &run, fault: &fault, exchange: None, spent: &nothing };
             return kept(companion.end(end, Changes::new()).await?);
         }
         let plan = self.engine.plan_of(call.plan.clone())?;
@@ -124,7 +127,7 @@ impl App {
                         let exchange = self.exchange_of(namespace, &run, &finished, now);
                         let run = completed_run(run, &exchange, &finished, now);
                         let offer = &finished.plan.offer;
-                        let end = StepEnd::Completed { run: &run, exchange: &exchange, offer };
+                        let end = StepEnd::Completed { run: &run, exchange: &exchange, offer, spent: &nothing };
                         kept(companion.end(end, Changes::new()).await?).inspect(|()| self.meters.stepped(run.state))
                     }
                 };
@@ -147,11 +150,13 @@ impl App {
             Err(fault) => match token {
                 Some(token) => {
                     let claimed = self.claimed_again(namespace, run, token).await?;
-                    self.fail(namespace, Some(companion.as_ref()), claimed, vec![observation], fault).await.map(|_| ())
+                    self.fail(namespace, Some(companion.as_ref()), claimed, vec![observation], &nothing, fault)
+                        .await
+                        .map(|_| ())
                 }
                 None => {
                     let fault = fault.with("run_id", &run.id).with("run_state", State::Failed.word());
-                    let end = StepEnd::Failed { run: &run, fault: &fault, exchange: None };
+                    let end = StepEnd::Failed { run: &run, fault: &fault, exchange: None, spent: &nothing };
                     kept(companion.end(end, Changes::new()).await?).inspect(|()| self.meters.stepped(run.state))
                 }
             },
@@ -210,7 +215,18 @@ impl App {
         };
         let start = Start::at(parent, None);
         let observations = vec![observation];
-        Ok(Finished { turn, start, plan, calling, observations, answer, rendered: Vec::new(), prefix: 0, tries: 0 })
+        Ok(Finished {
+            turn,
+            start,
+            plan,
+            calling,
+            observations,
+            spent: Spent::default(),
+            answer,
+            rendered: Vec::new(),
+            prefix: 0,
+            tries: 0,
+        })
     }
 }
 

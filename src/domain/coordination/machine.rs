@@ -19,6 +19,7 @@
 //! | TURN_RUNNING | called tools, none is left | AWAITING_DECISION |
 //! | TURN_RUNNING | needs a generation | AWAITING_GENERATION |
 //! | TURN_RUNNING | failed | FAILED |
+//! | not ended | calls were paid for | the same, more spent |
 //! | TURN_RUNNING | interrupted | AWAITING_DECISION at the same exchange, the turn consumed; FAILED for the initial one |
 //! | TURN_RUNNING | cancel | the same, cancelled |
 //! | TURN_RUNNING, cancelled | any end of the run | CANCELLED; a completed result is undelivered |
@@ -36,6 +37,7 @@ use super::{
 use crate::domain::fault::Fault;
 use crate::domain::id::{CallId, CoordinationId, ExchangeId, Hash, Moment, RunId, ThreadId};
 use crate::domain::run::AttemptKind;
+use crate::domain::spend::Spent;
 
 /// What happens to a coordination.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,6 +114,8 @@ pub enum Event {
         /// Why.
         fault: Fault,
     },
+    /// Calls to providers were made for the turn, and this was spent on them.
+    Spent(Spent),
     /// The frame of the decision was handed to a stream.
     Delivered,
     /// The last stream let go.
@@ -189,6 +193,7 @@ pub fn start(opening: Opening, beginning: Beginning, now: Now) -> Step {
         created_at: now.at,
         state_at: now.at,
         updated_at: now.at,
+        spent: Spent::default(),
     };
     let mut steps = Stepping::new(new, now);
     steps.tell(Frame::Started);
@@ -276,6 +281,7 @@ pub fn step(before: &Coordination, event: Event, now: Now) -> Result<Step, Illeg
         (State::AwaitingTools(_) | State::AwaitingGeneration(_), Event::Cancel { answered, fault }) => {
             steps.cancel(answered, fault, None);
         }
+        (_, Event::Spent(spent)) => steps.after.spent.add(&spent),
         (_, Event::Detached) => steps.after.detached_at = Some(steps.now.at),
         _ => return Err(Illegal),
     }

@@ -8,6 +8,7 @@ use super::fault::Fault;
 use super::id::{CallId, CoordinationId, ExchangeId, Hash, Moment, RunId, ThreadId};
 use super::run::{AttemptKind, OnDisconnect};
 use super::settings::Warning;
+use super::spend::{SpendLimit, Spent};
 use super::thread::{OnBusy, Unanswered};
 
 pub mod machine;
@@ -52,6 +53,8 @@ pub struct Coordination {
     pub state_at: Moment,
     /// When anything of it last changed.
     pub updated_at: Moment,
+    /// What its turns spent at providers that the server called.
+    pub spent: Spent,
 }
 
 /// What was agreed at the start of a coordination.
@@ -77,6 +80,8 @@ pub struct Terms {
     pub unanswered: Unanswered,
     /// Generations bring only what is new.
     pub omit_generation_history: bool,
+    /// How much its turns may spend.
+    pub spend_limit: SpendLimit,
 }
 
 /// Where a coordination is. Whether a stream is attached is told apart from it.

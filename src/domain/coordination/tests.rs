@@ -12,6 +12,7 @@ use super::{
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{CallId, CoordinationId, ExchangeId, Hash, Moment, RunId};
 use crate::domain::run::{AttemptKind, OnDisconnect};
+use crate::domain::spend::SpendLimit;
 use crate::domain::thread::{OnBusy, Unanswered};
 
 pub(crate) fn terms(additional_turns: u32, tool_round_limit: u32) -> Terms {
@@ -26,6 +27,7 @@ pub(crate) fn terms(additional_turns: u32, tool_round_limit: u32) -> Terms {
         on_busy: OnBusy::Reject,
         unanswered: Unanswered::Reject,
         omit_generation_history: false,
+        spend_limit: SpendLimit::default(),
     }
 }
 

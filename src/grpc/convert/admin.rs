@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use prost_types::Duration;
 
+use crate::app::access::LimitUse;
 use crate::app::reload::{Mistake, Reloaded};
 use crate::app::stats::Stats;
 use crate::app::verify::Verified;
@@ -67,7 +68,12 @@ pub fn stats_to_pb(stats: Stats) -> pb::StatsResponse {
         attached_coordinations: count(stats.attached_coordinations),
         exact: stats.exact,
         time: Some(moment::to_pb(stats.at)),
+        limits: stats.limits.into_iter().map(use_to_pb).collect(),
     }
+}
+
+fn use_to_pb(LimitUse { name, used, max, unit, credential }: LimitUse) -> pb::LimitUse {
+    pb::LimitUse { name: name.to_owned(), used, value: max, unit, credential }
 }
 
 /// Records by kind.

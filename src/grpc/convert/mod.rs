@@ -29,6 +29,7 @@ pub mod record;
 pub mod retention;
 pub mod run;
 pub mod scope;
+pub mod spend;
 pub mod thread;
 pub mod thread_service;
 pub mod tool;

@@ -264,13 +264,14 @@ fn a_start_counts_by_what_is_agreed() {
     let mut other = started();
     request_of(&mut other, |request| request.text.push('!'));
 
-    let changes: [fn(&mut pb::CoordinationStart); 6] = [
+    let changes: [fn(&mut pb::CoordinationStart); 7] = [
         |start| start.from = None,
         |start| start.additional_turns = 1,
         |start| start.tool_round_limit = Some(16),
         |start| start.decision_timeout = Some(prost_types::Duration::default()),
         |start| start.ephemeral = true,
         |start| start.omit_generation_history = true,
+        |start| start.spend_limit = Some(pb::SpendLimit { tokens: Some(1), cost: None }),
     ];
     let mut seen = vec![coordination(&started()), coordination(&other)];
     seen.extend(changes.map(of));

@@ -2,14 +2,14 @@
 //! carries a token.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::app::access::{Opens, Principal, Scope};
+use crate::app::access::{Limits, Opens, Principal, Scope};
 use crate::app::reload::Mistake;
 use crate::domain::id::{Hash, Moment};
 
@@ -107,6 +107,7 @@ fn algorithm(name: &str) -> Option<Algorithm> {
 }
 
 /// A key that is looked at.
+#[derive(Clone)]
 struct Key {
     id: Option<String>,
     algorithm: Algorithm,
@@ -118,12 +119,30 @@ struct Key {
 /// Tokens that are taken.
 pub(super) struct Tokens {
     config: Config,
-    keys: Vec<Key>,
+    /// Those of the configuration, in its order; absent where the file is gone.
+    keys: Vec<Option<Key>>,
+    /// What each may use.
+    limits: Limits,
 }
 
 impl PartialEq for Tokens {
     fn eq(&self, other: &Self) -> bool {
-        self.config == other.config && self.keys.iter().map(|key| key.hash).eq(other.keys.iter().map(|key| key.hash))
+        let hashes = |tokens: &Self| tokens.keys.iter().map(|key| key.as_ref().map(|key| key.hash)).collect::<Vec<_>>();
+        self.config == other.config && hashes(self) == hashes(other)
+    }
+}
+
+/// Why a key cannot be used.
+enum Unusable {
+    /// There is no such file.
+    Gone(String),
+    /// It cannot be read, or is no key.
+    Broken(String),
+}
+
+impl From<String> for Unusable {
+    fn from(why: String) -> Self {
+        Self::Broken(why)
     }
 }
 
@@ -132,20 +151,31 @@ impl Tokens {
     ///
     /// # Errors
     /// Every mistake at once.
-    pub(super) fn read(config: &Config, base: &Path) -> Result<Self, Vec<Mistake>> {
+    pub(super) fn read(config: &Config, base: &Path, limits: &Limits) -> Result<Self, Vec<Mistake>> {
+        let nothing = Self { config: config.clone(), keys: Vec::new(), limits: limits.clone() };
+        let (read, mistakes) = nothing.again(base);
+        if mistakes.is_empty() { Ok(read) } else { Err(mistakes) }
+    }
+
+    /// Reads the keys again, with every mistake. A key whose file is gone is taken no longer; one that cannot be read stays what it was.
+    pub(super) fn again(&self, base: &Path) -> (Self, Vec<Mistake>) {
         let mut keys = Vec::new();
         let mut mistakes = Vec::new();
-        for (index, key) in config.keys.iter().enumerate() {
-            match Key::read(key, base) {
-                Ok(key) => keys.push(key),
-                Err(message) => {
-                    let (file, place) =
-                        (base.join(&key.file).display().to_string(), format!("access.jwt.keys[{index}]"));
-                    mistakes.push(Mistake { file, place, message });
-                }
-            }
+        for (index, key) in self.config.keys.iter().enumerate() {
+            let read = Key::read(key, base);
+            let before = self.keys.get(index).cloned().flatten();
+            let (key_now, message) = match read {
+                Ok(key) => (Some(key), None),
+                Err(Unusable::Gone(why)) => (None, Some(why)),
+                Err(Unusable::Broken(why)) => (before, Some(why)),
+            };
+            keys.push(key_now);
+            mistakes.extend(message.map(|message| {
+                let file = base.join(&key.file).display().to_string();
+                Mistake { file, place: format!("access.jwt.keys[{index}]"), message }
+            }));
         }
-        if mistakes.is_empty() { Ok(Self { config: config.clone(), keys }) } else { Err(mistakes) }
+        (Self { config: self.config.clone(), keys, limits: self.limits.clone() }, mistakes)
     }
 
     /// Whose token this is, if it is one, is signed by a key that is taken, and says what it opens.
@@ -155,7 +185,7 @@ impl Tokens {
         }
         let header = jsonwebtoken::decode_header(token).ok()?;
         let fits = |key: &&Key| key.algorithm == header.alg && (key.id.is_none() || key.id == header.kid);
-        let claims = self.keys.iter().filter(fits).find_map(|key| self.claims(token, key))?;
+        let claims = self.keys.iter().flatten().filter(fits).find_map(|key| self.claims(token, key))?;
         let expires = self.in_time(&claims, now)?;
         let namespace = claims.get(&self.config.namespace_claim)?.as_str()?.parse().ok()?;
         let scopes = scopes(claims.get(&self.config.scopes_claim)?)?;
@@ -165,6 +195,7 @@ impl Tokens {
             opens: Opens::One(namespace),
             scopes,
             expires: Some(expires),
+            limits: self.limits.clone(),
         })
     }
 
@@ -204,14 +235,17 @@ fn scopes(claim: &Value) -> Option<Vec<Scope>> {
 }
 
 impl Key {
-    fn read(config: &KeyConfig, base: &Path) -> Result<Self, String> {
-        let algorithm = algorithm(&config.algorithm).ok_or("has no algorithm that is known")?;
-        let text = fs::read(base.join(&config.file)).map_err(|error| format!("cannot be read: {error}"))?;
+    fn read(config: &KeyConfig, base: &Path) -> Result<Self, Unusable> {
+        let algorithm = algorithm(&config.algorithm).ok_or_else(|| "has no algorithm that is known".to_owned())?;
+        let text = fs::read(base.join(&config.file)).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Unusable::Gone("is not there, so no token is taken that it signed".to_owned()),
+            _ => Unusable::Broken(format!("cannot be read: {error}")),
+        })?;
         let key: Result<DecodingKey, jsonwebtoken::errors::Error> = match algorithm {
             Algorithm::HS256 | Algorithm::HS384 | Algorithm::HS512 => {
                 let secret = text.trim_ascii();
                 if secret.len() < MIN_SECRET {
-                    return Err(format!("a shared secret must have at least {MIN_SECRET} bytes"));
+                    return Err(format!("a shared secret must have at least {MIN_SECRET} bytes").into());
                 }
                 DecodingKey::from_secret(secret)
             }

@@ -14,8 +14,7 @@ use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 use tokio_util::sync::CancellationToken;
 
-use super::use_of::Limits;
-use crate::app::access::{ALL_NAMESPACES, Opens, Principal, Scope};
+use crate::app::access::{ALL_NAMESPACES, Limits, Opens, Principal, Scope};
 use crate::app::reload::Mistake;
 use crate::domain::id::{Hash, Moment};
 
@@ -171,7 +170,7 @@ pub fn make(wanted: &Wanted, random: [u8; 32], id: [u8; 4], now: Moment) -> (Sec
         blake3: Hash::of(key.as_bytes()).to_string(),
         created: rfc3339(now),
         expires: wanted.expires.map(rfc3339),
-        limits: wanted.limits,
+        limits: wanted.limits.clone(),
         id,
     };
     (SecretString::from(key), kept)
@@ -183,15 +182,12 @@ struct Key {
     /// Ends the calls that were let in with it, when it is taken back.
     revoked: CancellationToken,
     blake3: Hash,
-    expires: Option<Moment>,
-    limits: Limits,
     principal: Arc<Principal>,
 }
 
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
-        let of = |key: &Self| (key.blake3, key.expires, key.limits);
-        of(self) == of(other) && self.principal == other.principal
+        self.blake3 == other.blake3 && self.principal == other.principal
     }
 }
 
@@ -200,11 +196,11 @@ impl PartialEq for Key {
 pub struct KeyRing(BTreeMap<String, Key>);
 
 impl KeyRing {
-    /// Reads the keys of a file.
+    /// Reads the keys of a file. Where a key says nothing of a limit, it has the one of `limits`.
     ///
     /// # Errors
     /// Every mistake at once.
-    pub fn read(path: &Path) -> Result<Self, Vec<Mistake>> {
+    pub fn read(path: &Path, limits: &Limits) -> Result<Self, Vec<Mistake>> {
         let mistake = |place: String, message: String| Mistake { file: path.display().to_string(), place, message };
         let file = KeyFile::read(path).map_err(|error| {
             let message = match error {
@@ -216,7 +212,7 @@ impl KeyRing {
         let mut ring = BTreeMap::new();
         let mut mistakes = Vec::new();
         for (index, kept) in file.keys.into_iter().enumerate() {
-            match Key::of(&kept) {
+            match Key::of(&kept, limits) {
                 Ok(key) => {
                     if ring.insert(kept.id.clone(), key).is_some() {
                         let message = format!("`{}` is there twice: remove one", kept.id);
@@ -229,9 +225,9 @@ impl KeyRing {
         if mistakes.is_empty() { Ok(Self(ring)) } else { Err(mistakes) }
     }
 
-    /// The limits of a key; none for what is no key.
-    pub(super) fn limits(&self, id: &str) -> Limits {
-        self.0.get(id).map(|key| key.limits).unwrap_or_default()
+    /// Those that have limits.
+    pub(super) fn limited(&self) -> impl Iterator<Item = &Principal> {
+        self.0.values().map(|key| &*key.principal).filter(|principal| principal.limits != Limits::default())
     }
 
     /// Is cancelled when a key is taken back; absent for what is no key.
@@ -268,37 +264,36 @@ impl KeyRing {
         let expected = found.map_or(Hash::of(b""), |key| key.blake3);
         let same: bool = Hash::of(key.as_bytes()).0.ct_eq(&expected.0).into();
         let found = found.filter(|_| same)?;
-        let taken = found.expires.is_none_or(|expires| now < expires);
+        let taken = found.principal.expires.is_none_or(|expires| now < expires);
         taken.then(|| Arc::clone(&found.principal))
     }
 }
 
 impl Key {
     /// A key as the file has it, or the field that is wrong.
-    fn of(kept: &Kept) -> Result<Self, (&'static str, String)> {
+    fn of(kept: &Kept, limits: &Limits) -> Result<Self, (String, String)> {
+        let mistake = |field: &str, what: String| (field.to_owned(), what);
         let is_id = !kept.id.is_empty() && kept.id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if !is_id {
-            return Err(("id", "must be letters and digits".to_owned()));
+            return Err(mistake("id", "must be letters and digits".to_owned()));
         }
-        named(&kept.name).map_err(|error| ("name", error))?;
-        let opens = opens(&kept.namespace).map_err(|error| ("namespace", error))?;
+        named(&kept.name).map_err(|error| mistake("name", error))?;
+        let opens = opens(&kept.namespace).map_err(|error| mistake("namespace", error))?;
         if kept.scopes.is_empty() {
-            return Err(("scopes", "must not be empty: a key that opens nothing is better revoked".to_owned()));
+            return Err(mistake("scopes", "must not be empty: a key that opens nothing is better revoked".to_owned()));
         }
         let scopes = kept.scopes.iter().map(|word| word.parse::<Scope>().map_err(|error| format!("`{word}` {error}")));
-        let scopes = scopes.collect::<Result<Vec<_>, _>>().map_err(|error| ("scopes", error))?;
-        let blake3 = kept.blake3.parse::<Hash>().map_err(|error| ("blake3", error.to_string()))?;
+        let scopes = scopes.collect::<Result<Vec<_>, _>>().map_err(|error| mistake("scopes", error))?;
+        let blake3 = kept.blake3.parse::<Hash>().map_err(|error| mistake("blake3", error.to_string()))?;
         let expires = kept.expires.as_deref().map(of_rfc3339).transpose();
-        let expires = expires.map_err(|error| ("expires", error))?;
+        let expires = expires.map_err(|error| mistake("expires", error))?;
         if let Some((key, what)) = kept.limits.problems().into_iter().next() {
-            return Err((
-                if key == "calls_at_once" { "limits.calls_at_once" } else { "limits.calls_per_second" },
-                what,
-            ));
+            return Err(mistake(&format!("limits.{key}"), what));
         }
-        let principal = Principal { name: kept.id.clone(), opens, scopes, expires };
+        let limits = kept.limits.clone().or(limits);
+        let principal = Principal { name: kept.id.clone(), opens, scopes, expires, limits };
         let (revoked, principal) = (CancellationToken::new(), Arc::new(principal));
-        Ok(Self { revoked, blake3, expires, limits: kept.limits, principal })
+        Ok(Self { revoked, blake3, principal })
     }
 }
 

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::keys::{Kept, KeyFile, Wanted, make, shown};
 use super::*;
-use crate::app::access::{Opens, Scope};
+use crate::app::access::Scope;
 use crate::domain::id::{Moment, Namespace};
 
 /// A clock that a test sets.
@@ -40,11 +40,11 @@ fn a_key_is_taken_until_its_very_end() {
     assert!(!door.refresh().unwrap());
     hand.0.store(0, Ordering::Relaxed);
     let let_in = door.admit(Some(shown(&key))).unwrap();
-    assert!(door.enter(&let_in).is_ok());
+    assert!(door.enter(&let_in, CallKind::Unary).is_ok());
     write(&folder.path().join("keys"), Vec::new());
     assert!(door.refresh().unwrap());
     // Between being looked at and being let in.
-    assert_eq!(door.enter(&let_in).map(|_| ()).unwrap_err().reason, Reason::Unauthenticated);
+    assert_eq!(door.enter(&let_in, CallKind::Unary).map(|_| ()).unwrap_err().reason, Reason::Unauthenticated);
     hand.0.store(0, Ordering::Relaxed);
     assert_eq!(door.admit(Some(shown(&key))).unwrap_err().reason, Reason::Unauthenticated);
 }
@@ -66,7 +66,8 @@ fn every_mistake_in_a_file_is_told_with_its_place() {
         good,
     ];
     write(&path, wrong);
-    let places: Vec<_> = KeyRing::read(&path).unwrap_err().into_iter().map(|mistake| mistake.place).collect();
+    let places: Vec<_> =
+        KeyRing::read(&path, &Limits::default()).unwrap_err().into_iter().map(|mistake| mistake.place).collect();
     let fields =
         ["[0].id", "[1].namespace", "[2].scopes", "[3].scopes", "[4].blake3", "[5].expires", "[6].name", "[8].id"];
     assert_eq!(places, fields.map(|field| format!("keys{field}")));
@@ -79,12 +80,12 @@ fn what_came_and_went_is_told_by_id() {
     let one = make(&wanted(None), [1; 32], [1; 4], Moment(0)).1;
     let two = make(&wanted(None), [2; 32], [2; 4], Moment(0)).1;
     write(&path, vec![one.clone()]);
-    let before = KeyRing::read(&path).unwrap();
+    let before = KeyRing::read(&path, &Limits::default()).unwrap();
     write(&path, vec![two.clone()]);
-    let after = KeyRing::read(&path).unwrap();
+    let after = KeyRing::read(&path, &Limits::default()).unwrap();
     assert_eq!(after.since(&before), [("key.revoked", one.id.as_str()), ("key.created", two.id.as_str())]);
     write(&path, vec![Kept { namespace: "b".into(), ..two.clone() }]);
-    assert_eq!(KeyRing::read(&path).unwrap().since(&after), [("key.changed", two.id.as_str())]);
+    assert_eq!(KeyRing::read(&path, &Limits::default()).unwrap().since(&after), [("key.changed", two.id.as_str())]);
 }
 
 #[test]

@@ -7,42 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
-use serde::{Deserialize, Serialize};
 
-use crate::app::access::{Pass, Principal};
+use crate::app::access::{AtWork, CallKind, Limits, Opens, Pass, Principal};
 use crate::domain::fault::{Fault, Reason};
-
-/// Limits of a credential; none where nothing is said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Limits {
-    /// Calls at once, streams among them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub calls_at_once: Option<u32>,
-    /// Calls that begin in a second; after a pause as many may begin at once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub calls_per_second: Option<u32>,
-}
-
-impl Limits {
-    /// The limits themselves, and where they say nothing those of `other`.
-    #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        Self {
-            calls_at_once: self.calls_at_once.or(other.calls_at_once),
-            calls_per_second: self.calls_per_second.or(other.calls_per_second),
-        }
-    }
-
-    /// What is wrong with them: the key and the mistake.
-    pub fn problems(&self) -> Vec<(&'static str, String)> {
-        let all = [("calls_at_once", self.calls_at_once), ("calls_per_second", self.calls_per_second)];
-        let wrong = all.into_iter().filter(|(_, limit)| *limit == Some(0));
-        wrong
-            .map(|(key, _)| (key, "must be at least 1: a key that may do nothing is better revoked".to_owned()))
-            .collect()
-    }
-}
 
 /// Most credentials whose use is remembered. Tokens come and go; beyond so many, what is not at work is forgotten.
 const MAX_REMEMBERED: usize = 10_000;
@@ -51,31 +18,83 @@ const AGAIN_MS: u64 = 200;
 
 /// What every credential uses.
 #[derive(Default)]
-pub(super) struct Uses(Mutex<HashMap<String, Arc<Use>>>);
+pub(super) struct Uses(Mutex<HashMap<(String, Opens), Arc<Use>>>);
 
 /// What one credential uses.
 struct Use {
-    limits: Limits,
-    at_work: AtomicU32,
+    principal: Principal,
+    calls: AtomicU32,
+    streams: AtomicU32,
+    coordinations: AtomicU32,
     pace: Option<DefaultDirectRateLimiter>,
 }
 
 impl Use {
-    fn new(limits: Limits) -> Self {
-        let pace = limits
+    fn new(principal: Principal) -> Self {
+        let pace = principal
+            .limits
             .calls_per_second
             .and_then(NonZeroU32::new)
             .map(|calls| RateLimiter::direct(Quota::per_second(calls)));
-        Self { limits, at_work: AtomicU32::new(0), pace }
+        let (calls, streams, coordinations) = <(AtomicU32, AtomicU32, AtomicU32)>::default();
+        Self { principal, calls, streams, coordinations, pace }
+    }
+
+    /// What counts calls of a kind, each with its limit.
+    fn counters(&self, kind: CallKind) -> impl Iterator<Item = (&AtomicU32, &'static str, Option<u32>)> {
+        let limits = &self.principal.limits;
+        let all = [
+            (true, &self.calls, "calls_at_once", limits.calls_at_once),
+            (kind != CallKind::Unary, &self.streams, "streams_at_once", limits.streams_at_once),
+            (
+                kind == CallKind::Coordination,
+                &self.coordinations,
+                "coordinations_at_once",
+                limits.coordinations_at_once,
+            ),
+        ];
+        all.into_iter().filter(|(counts, ..)| *counts).map(|(_, counter, name, max)| (counter, name, max))
+    }
+
+    fn at_work(&self) -> AtWork {
+        let count = |of: &AtomicU32| of.load(Ordering::Acquire);
+        let (calls, streams, coordinations) = (count(&self.calls), count(&self.streams), count(&self.coordinations));
+        AtWork { principal: self.principal.clone(), calls, streams, coordinations }
     }
 }
 
 /// Gives its place back when the call has ended.
-struct Place(Arc<Use>);
+struct Place(Arc<Use>, CallKind);
+
+impl Place {
+    /// Counted first and given back, so that two at once cannot both have the last place.
+    fn take(of: &Arc<Use>, kind: CallKind) -> Result<Self, Fault> {
+        let mut over_limit = None;
+        for (counter, name, max) in of.counters(kind) {
+            let before = counter.fetch_add(1, Ordering::AcqRel);
+            if let Some(max) = max.filter(|max| before >= *max) {
+                over_limit = over_limit.or(Some((name, max)));
+            }
+        }
+        let place = Self(Arc::clone(of), kind);
+        let Some((name, max)) = over_limit else { return Ok(place) };
+        let what = match name {
+            "calls_at_once" => "calls",
+            "streams_at_once" => "streams",
+            _ => "streams of coordinations",
+        };
+        let message = format!(
+            "{what} with this credential are at work, {max} of them, and it may have no more: wait for one to end"
+        );
+        Err(over(name, max, AGAIN_MS, message))
+    }
+}
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.at_work.fetch_sub(1, Ordering::AcqRel);
+        for (counter, ..) in self.0.counters(self.1) {
+            counter.fetch_sub(1, Ordering::AcqRel);
+        }
     }
 }
 
@@ -84,26 +103,13 @@ impl Uses {
     ///
     /// # Errors
     /// LIMIT_EXCEEDED with when to come again.
-    pub(super) fn enter(&self, principal: &Principal, limits: Limits) -> Result<Pass, Fault> {
-        if limits == Limits::default() {
+    pub(super) fn enter(&self, principal: &Principal, kind: CallKind) -> Result<Pass, Fault> {
+        if principal.limits == Limits::default() {
             return Ok(Pass::default());
         }
-        let used = self.of(&principal.name, limits);
-        if let Some(max) = limits.calls_at_once {
-            // Counted first and given back, so that two at once cannot both have the last place.
-            let before = used.at_work.fetch_add(1, Ordering::AcqRel);
-            if before >= max {
-                used.at_work.fetch_sub(1, Ordering::AcqRel);
-                let message = format!(
-                    "{max} calls with this credential are at work, and it may have no more: wait for one to end"
-                );
-                return Err(over("calls_at_once", max, AGAIN_MS, message));
-            }
-        } else {
-            used.at_work.fetch_add(1, Ordering::AcqRel);
-        }
-        let place = Place(Arc::clone(&used));
-        if let (Some(pace), Some(max)) = (&used.pace, limits.calls_per_second)
+        let used = self.of(principal);
+        let place = Place::take(&used, kind)?;
+        if let (Some(pace), Some(max)) = (&used.pace, principal.limits.calls_per_second)
             && let Err(not_until) = pace.check()
         {
             let wait = not_until.wait_time_from(DefaultClock::default().now());
@@ -114,17 +120,25 @@ impl Uses {
         Ok(Pass::holding(place))
     }
 
-    fn of(&self, name: &str, limits: Limits) -> Arc<Use> {
+    /// What those have at work that are remembered.
+    pub(super) fn at_work(&self) -> Vec<AtWork> {
         // Whoever held it only looked something up.
+        let uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        uses.values().map(|used| used.at_work()).collect()
+    }
+
+    fn of(&self, principal: &Principal) -> Arc<Use> {
         let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(used) = uses.get(name).filter(|used| used.limits == limits) {
+        // Somebody who signs tokens may name the same in several namespaces.
+        let who = (principal.name.clone(), principal.opens.clone());
+        if let Some(used) = uses.get(&who).filter(|used| used.principal.limits == principal.limits) {
             return Arc::clone(used);
         }
         if uses.len() >= MAX_REMEMBERED {
-            uses.retain(|_, used| used.at_work.load(Ordering::Acquire) > 0);
+            uses.retain(|_, used| used.calls.load(Ordering::Acquire) > 0);
         }
-        let used = Arc::new(Use::new(limits));
-        uses.insert(name.to_owned(), Arc::clone(&used));
+        let used = Arc::new(Use::new(principal.clone()));
+        uses.insert(who, Arc::clone(&used));
         used
     }
 }
@@ -138,41 +152,60 @@ mod tests {
     use super::*;
     use crate::domain::id::Namespace;
 
-    fn somebody(name: &str) -> Principal {
-        Principal { name: name.to_owned(), ..Principal::of(Namespace::new("a")) }
+    fn somebody(name: &str, limits: &Limits) -> Principal {
+        Principal { name: name.to_owned(), limits: limits.clone(), ..Principal::of(Namespace::new("a")) }
+    }
+
+    fn refused(uses: &Uses, limits: &Limits, kind: CallKind) -> Fault {
+        uses.enter(&somebody("k", limits), kind).map(|_| ()).unwrap_err()
     }
 
     #[test]
     fn places_come_free_when_calls_end() {
         let uses = Uses::default();
-        let limits = Limits { calls_at_once: Some(2), calls_per_second: None };
-        let (first, _second) =
-            (uses.enter(&somebody("k"), limits).unwrap(), uses.enter(&somebody("k"), limits).unwrap());
-        let fault = uses.enter(&somebody("k"), limits).map(|_| ()).unwrap_err();
+        let limits = Limits { calls_at_once: Some(2), ..Limits::default() };
+        let enter = |name| uses.enter(&somebody(name, &limits), CallKind::Unary);
+        let (first, _second) = (enter("k").unwrap(), enter("k").unwrap());
+        let fault = refused(&uses, &limits, CallKind::Unary);
         assert_eq!((fault.reason, fault.metadata["limit"].as_str()), (Reason::LimitExceeded, "calls_at_once"));
         assert!(fault.retry_after_ms.is_some());
-        assert!(uses.enter(&somebody("other"), limits).is_ok());
+        assert!(enter("other").is_ok());
         drop(first);
-        assert!(uses.enter(&somebody("k"), limits).is_ok());
+        assert!(enter("k").is_ok());
+    }
+
+    #[test]
+    fn a_call_counts_as_what_it_is() {
+        let uses = Uses::default();
+        let limits = Limits {
+            calls_at_once: Some(4),
+            streams_at_once: Some(2),
+            coordinations_at_once: Some(1),
+            ..Limits::default()
+        };
+        let enter = |kind| uses.enter(&somebody("k", &limits), kind);
+        let coordination = enter(CallKind::Coordination).unwrap();
+        assert_eq!(refused(&uses, &limits, CallKind::Coordination).metadata["limit"], "coordinations_at_once");
+        let _stream = enter(CallKind::Stream).unwrap();
+        assert_eq!(refused(&uses, &limits, CallKind::Stream).metadata["limit"], "streams_at_once");
+        let _unary = (enter(CallKind::Unary).unwrap(), enter(CallKind::Unary).unwrap());
+        assert_eq!(refused(&uses, &limits, CallKind::Unary).metadata["limit"], "calls_at_once");
+        let at_work = uses.at_work();
+        let used: Vec<_> = at_work[0].uses().into_iter().map(|used| (used.name, used.used, used.max)).collect();
+        assert_eq!(used, [("calls_at_once", 4, 4), ("streams_at_once", 2, 2), ("coordinations_at_once", 1, 1)]);
+        drop(coordination);
+        assert!(enter(CallKind::Coordination).is_ok());
     }
 
     #[test]
     fn a_call_too_soon_is_told_when_to_come() {
         let uses = Uses::default();
-        let limits = Limits { calls_at_once: Some(1), calls_per_second: Some(3) };
+        let limits = Limits { calls_at_once: Some(1), calls_per_second: Some(3), ..Limits::default() };
         for _ in 0..3 {
-            uses.enter(&somebody("k"), limits).unwrap();
+            uses.enter(&somebody("k", &limits), CallKind::Unary).unwrap();
         }
-        let fault = uses.enter(&somebody("k"), limits).map(|_| ()).unwrap_err();
+        let fault = refused(&uses, &limits, CallKind::Unary);
         assert_eq!(fault.metadata["limit"], "calls_per_second");
         assert!(fault.retry_after_ms.unwrap() <= 1_001);
-    }
-
-    #[test]
-    fn own_limits_go_before_those_for_all() {
-        let all = Limits { calls_at_once: Some(5), calls_per_second: Some(9) };
-        let own = Limits { calls_at_once: Some(1), calls_per_second: None };
-        assert_eq!(own.or(all), Limits { calls_at_once: Some(1), calls_per_second: Some(9) });
-        assert_eq!(Limits { calls_at_once: Some(0), calls_per_second: None }.problems().len(), 1);
     }
 }

@@ -11,10 +11,10 @@ use super::failure::Failure;
 use super::serve::{refused, settings};
 use super::table::{Cell, Table};
 use super::terminal::Style;
-use crate::app::access::{Opens, Scope};
+use crate::app::access::{Limits, Opens, Scope};
 use crate::domain::id::{self, Moment, Namespace};
 use crate::domain::source::Clock;
-use crate::ops::access::Limits;
+use crate::domain::spend::Cost;
 use crate::ops::access::keys::{self, Kept, KeyFile, Wanted};
 use crate::ops::source::{SystemClock, random};
 
@@ -62,6 +62,21 @@ struct Create {
     /// Calls that it may begin in a second; as the configuration says when absent
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     calls_per_second: Option<u32>,
+    /// Calls at once that are answered in a stream, coordinations among them; as the configuration says when absent
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    streams_at_once: Option<u32>,
+    /// Streams of coordinations at once; as the configuration says when absent
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    coordinations_at_once: Option<u32>,
+    /// Runs and probes at work or queued at once; as the configuration says when absent
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    runs_at_once: Option<u32>,
+    /// Tokens read and written by models in one day, UTC; as the configuration says when absent
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    tokens_per_day: Option<u64>,
+    /// What they may cost in one day, UTC, such as `5.00 USD`; as the configuration says when absent
+    #[arg(long, value_name = "COST")]
+    cost_per_day: Option<Cost>,
     /// For how long it is taken, such as 90d; for good when absent
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     expires: Option<Duration>,
@@ -113,7 +128,15 @@ fn make(create: Create, file: &Path, context: &mut Context<'_>) -> Result<(), Fa
     let now = SystemClock.now();
     let expires =
         create.expires.map(|after| Moment(now.0.saturating_add(u64::try_from(after.as_millis()).unwrap_or(u64::MAX))));
-    let limits = Limits { calls_at_once: create.calls_at_once, calls_per_second: create.calls_per_second };
+    let limits = Limits {
+        calls_at_once: create.calls_at_once,
+        calls_per_second: create.calls_per_second,
+        streams_at_once: create.streams_at_once,
+        coordinations_at_once: create.coordinations_at_once,
+        runs_at_once: create.runs_at_once,
+        tokens_per_day: create.tokens_per_day,
+        cost_per_day: create.cost_per_day,
+    };
     let wanted = Wanted { name: create.name, opens, scopes, expires, limits };
     let (key, kept) = keys::make(&wanted, random()?, random()?, now);
     KeyFile::edit(file, |keys| keys.keys.push(kept.clone())).map_err(cannot)?;
@@ -144,10 +167,11 @@ fn list(file: &Path, context: &mut Context<'_>) -> Result<(), Failure> {
         let keys: Vec<Value> = keys.iter().map(told).collect();
         return Ok(terminal.line(&format!("{:#}", json!({ "keys": keys })))?);
     }
-    let mut table = Table::new(&["id", "name", "namespace", "scopes", "created", "expires"]);
+    let mut table = Table::new(&["id", "name", "namespace", "scopes", "created", "expires", "limits"]);
     for kept in keys {
+        let limits = limits(&kept.limits);
         let expires = kept.expires.unwrap_or_else(|| "never".to_owned());
-        let cells = [kept.id, kept.name, kept.namespace, kept.scopes.join(","), kept.created, expires];
+        let cells = [kept.id, kept.name, kept.namespace, kept.scopes.join(","), kept.created, expires, limits];
         table.row(cells.into_iter().map(Cell::from).collect());
     }
     let lines = table.lines(terminal);
@@ -170,6 +194,21 @@ fn revoke(id: &str, file: &Path, context: &mut Context<'_>) -> Result<(), Failur
         return Ok(terminal.line(&format!("{:#}", json!({ "revoked": told(&kept) })))?);
     }
     Ok(terminal.line(&format!("revoked {} of {}", kept.id, kept.name))?)
+}
+
+/// Limits of a key for people, as they are named where they are given.
+fn limits(limits: &Limits) -> String {
+    let of = |name: &str, limit: Option<String>| limit.map(|limit| format!("{name} {limit}"));
+    let all = [
+        of("calls-at-once", limits.calls_at_once.map(|n| n.to_string())),
+        of("calls-per-second", limits.calls_per_second.map(|n| n.to_string())),
+        of("streams-at-once", limits.streams_at_once.map(|n| n.to_string())),
+        of("coordinations-at-once", limits.coordinations_at_once.map(|n| n.to_string())),
+        of("runs-at-once", limits.runs_at_once.map(|n| n.to_string())),
+        of("tokens-per-day", limits.tokens_per_day.map(|n| n.to_string())),
+        of("cost-per-day", limits.cost_per_day.as_ref().map(ToString::to_string)),
+    ];
+    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// A key as it is told, without its hash.

@@ -1,4 +1,4 @@
-//! `antiphon stats`: what the namespace holds, in figures. It must not count anything itself.
+//! `antiphon stats`: what the namespace holds and what is used of limits, in figures. It must not count anything itself.
 
 use super::Context;
 use super::failure::Failure;
@@ -31,6 +31,17 @@ pub(super) async fn run(_: Arguments, context: &mut Context<'_>) -> Result<(), F
     let mut table = Table::new(&["RECORDS", "COUNT", "AS STORED"]);
     for record in &stats.records {
         table.row(vec![(&record.kind).into(), record.count.to_string().into(), words::bytes(record.size_bytes).into()]);
+    }
+    let lines = table.lines(terminal);
+    terminal.lines(lines)?;
+    if stats.limits.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new(&["LIMIT", "IN USE", "OF", "UNIT", "CREDENTIAL"]);
+    for limit in &stats.limits {
+        let whose = if limit.credential.is_empty() { "the server" } else { &limit.credential };
+        let (used, max) = (limit.used.to_string(), limit.value.to_string());
+        table.row(vec![(&limit.name).into(), used.into(), max.into(), (&limit.unit).into(), whose.into()]);
     }
     let lines = table.lines(terminal);
     Ok(terminal.lines(lines)?)

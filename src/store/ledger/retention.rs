@@ -1,4 +1,4 @@
-//! Pins, expiries and receipts: reading and changing, and replacing an exchange by its tombstone. It must not know who may, or why.
+//! Pins, expiries, receipts and what was spent: reading and changing, and replacing an exchange by its tombstone. It must not know who may, or why.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,10 +10,11 @@ use crate::domain::exchange::{Erased, Exchange};
 use crate::domain::graph::Place;
 use crate::domain::id::{CoordinationId, ExchangeId, Hash, Moment, PreparedId, RunId, ThreadId};
 use crate::domain::retention::{Expiry, Pin, Receipt, Target};
+use crate::domain::spend::Spending;
 use crate::domain::workspace::{Live, Move};
 use crate::store::layout::{self, Entry, Kind};
 use crate::store::record::exchange::draft;
-use crate::store::record::{JournalPage, PreparedRecord, ToolHashes, decode, hash_of};
+use crate::store::record::{JournalPage, PreparedRecord, ToolHashes, decode, hash_of, hash_of_spender};
 use crate::store::transfer::names_in;
 use crate::store::verify::Named;
 use crate::store::{Commit, Error, Guard, Namespace, Write};
@@ -55,6 +56,11 @@ impl Changes {
     /// Removes a run.
     pub fn delete_run(&mut self, id: &RunId) {
         self.deletes.push(Entry::Run(id.clone()).key());
+    }
+
+    /// Stores what somebody of this name spent in a day, in place of the day before.
+    pub fn put_spending(&mut self, who: &str, spending: &Spending) {
+        self.put(&Entry::Spending(hash_of_spender(who)), spending);
     }
 
     /// Stores a receipt.
@@ -115,6 +121,14 @@ impl Ledger {
             }
         }
         Ok(found)
+    }
+
+    /// What somebody of this name spent on the last day on which they did.
+    ///
+    /// # Errors
+    /// When the store fails or the record is damaged.
+    pub async fn spending(&self, ns: &Namespace, who: &str) -> Result<Option<Spending>, Error> {
+        self.read(ns, &Entry::Spending(hash_of_spender(who))).await
     }
 
     /// A receipt.

@@ -36,6 +36,7 @@ impl Twin<Coordination> for twin::Coordination {
             created_at_ms: coordination.created_at.0,
             state_at_ms: coordination.state_at.0,
             updated_at_ms: coordination.updated_at.0,
+            spent: (!coordination.spent.is_nothing()).then(|| twin::Spent::of(&coordination.spent)),
         }
     }
 
@@ -56,6 +57,7 @@ impl Twin<Coordination> for twin::Coordination {
             created_at: Moment(self.created_at_ms),
             state_at: Moment(self.state_at_ms),
             updated_at: Moment(self.updated_at_ms),
+            spent: self.spent.map(Twin::value).transpose()?.unwrap_or_default(),
         })
     }
 }
@@ -73,6 +75,7 @@ impl Twin<Terms> for twin::Terms {
             on_busy: terms.on_busy.number(),
             unanswered: terms.unanswered.number(),
             omit_generation_history: terms.omit_generation_history,
+            spend_limit: (!terms.spend_limit.is_none()).then(|| twin::SpendLimit::of(&terms.spend_limit)),
         }
     }
 
@@ -88,6 +91,7 @@ impl Twin<Terms> for twin::Terms {
             on_busy: OnBusy::of_number(self.on_busy, "terms.on_busy")?,
             unanswered: Unanswered::of_number(self.unanswered, "terms.unanswered")?,
             omit_generation_history: self.omit_generation_history,
+            spend_limit: self.spend_limit.map(Twin::value).transpose()?.unwrap_or_default(),
         })
     }
 }

@@ -24,6 +24,7 @@ use crate::domain::run::{AttemptKind, Observation, Past, Run, State, Step, StopR
 use crate::domain::settings::{
     EffectiveSetting, Source, ThreadDefaults, Validation, ValidationStatus, Violation, Warning,
 };
+use crate::domain::spend::{Amount, Cost, Day, SpendLimit, Spending, Spent};
 use crate::domain::thread::{Head, Parent, Thread};
 use crate::domain::tool::{Tool, ToolSet};
 use crate::domain::usage::{Completeness, Usage};
@@ -402,6 +403,27 @@ pub(crate) fn pin() -> impl Strategy<Value = Pin> {
 
 pub(crate) fn expiry() -> impl Strategy<Value = Expiry> {
     (target(), moment()).prop_map(|(target, at)| Expiry { target, at })
+}
+
+fn amount() -> impl Strategy<Value = Amount> {
+    any::<u128>().prop_map(Amount)
+}
+
+fn currency() -> impl Strategy<Value = String> {
+    select(vec!["EUR".to_owned(), "USD".to_owned()])
+}
+
+fn spent() -> impl Strategy<Value = Spent> {
+    (any::<u64>(), btree_map(currency(), amount(), 0..3)).prop_map(|(tokens, costs)| Spent { tokens, costs })
+}
+
+fn spend_limit() -> impl Strategy<Value = SpendLimit> {
+    let cost = (amount(), currency()).prop_map(|(amount, currency)| Cost { amount, currency });
+    (of(any::<u64>()), of(cost)).prop_map(|(tokens, cost)| SpendLimit { tokens, cost })
+}
+
+pub(crate) fn spending() -> impl Strategy<Value = Spending> {
+    (any::<u64>().prop_map(Day), spent()).prop_map(|(day, spent)| Spending { day, spent })
 }
 
 pub(crate) fn receipt() -> impl Strategy<Value = Receipt> {

@@ -72,9 +72,10 @@ proptest! {
     }
 
     #[test]
-    fn pins_expiries_and_receipts_come_back_whole(
-        pin in sample::pin(), expiry in sample::expiry(), receipt in sample::receipt(),
+    fn pins_expiries_receipts_and_spending_come_back_whole(
+        pin in sample::pin(), expiry in sample::expiry(), receipt in sample::receipt(), spending in sample::spending(),
     ) {
+        there_and_back(&spending)?;
         there_and_back(&pin)?;
         there_and_back(&expiry)?;
         there_and_back(&receipt)?;

@@ -67,7 +67,10 @@ impl Drop for Hold {
         {
             tracing::warn!(%error, dir = %dir.display(), "store.temporary_left_behind");
         }
-        drop(self.lock.take());
+        // Told, and not only closed: a process that another thread is about to start may have a copy of the file for a moment.
+        if let Some(Err(error)) = self.lock.take().map(|lock| lock.unlock()) {
+            tracing::warn!(%error, "store.release_late");
+        }
     }
 }
 

@@ -1,10 +1,11 @@
-//! Verifying pins, expiries and receipts. What they are of may be gone. It must not know what comes of them.
+//! Verifying pins, expiries, receipts and what was spent. What they are of may be gone. It must not know what comes of them.
 
 use bytes::Bytes;
 
 use super::Check;
 use super::look::{Look, Unreadable, decode};
 use crate::domain::retention::{Expiry, Pin, Receipt};
+use crate::domain::spend::Spending;
 use crate::store::Error;
 use crate::store::layout::Entry;
 use crate::store::record::hash_of;
@@ -18,6 +19,7 @@ impl Check<'_> {
                 .map(|expiry| (hash_of(&expiry.target) == *hash, Some(Entry::Expiry(expiry.at, *hash)))),
             Entry::Expiry(at, hash) => decode::<Expiry>(entry, raw)
                 .map(|expiry| (hash_of(&expiry.target) == *hash && expiry.at == *at, Some(Entry::Due(*hash)))),
+            Entry::Spending(_) => decode::<Spending>(entry, raw).map(|_| (true, None)),
             _ => Ok((true, None)),
         };
         let (is_its_own, twin) = match checked {

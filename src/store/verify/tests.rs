@@ -13,6 +13,7 @@ use crate::domain::prepared::{From, Prepared};
 use crate::domain::retention::{Expiry, Gone, Mode, Pin, Receipt, Target};
 use crate::domain::run::OnDisconnect;
 use crate::domain::settings::ThreadDefaults;
+use crate::domain::spend::Spending;
 use crate::domain::thread::{Head, Thread};
 use crate::domain::tool::ToolSet;
 use crate::domain::workspace::{Around, Document, Live, Move, Node};
@@ -95,12 +96,13 @@ async fn furnished() -> World {
     world
 }
 
-/// A pin, an expiry, and the receipt of an erasure that nothing is left of.
+/// A pin, an expiry, what somebody spent, and the receipt of an erasure that nothing is left of.
 fn retained(changes: &mut Changes, exchange: ExchangeId) {
     let target = Target::Exchange(exchange);
     let (id, note) = ("p".to_owned(), "n".to_owned());
     changes.put_pin(&Pin { id, target: target.clone(), note: note.clone(), created_at: Moment(1) });
     changes.put_expiry(&Expiry { target, at: Moment(9) }, None);
+    changes.put_spending("somebody", &Spending::default());
     changes.put_receipt(&Receipt {
         id: "e".to_owned(),
         target: Target::Thread(ThreadId::new("gone")),
@@ -241,8 +243,16 @@ async fn a_missing_record_is_found_unless_nothing_names_it() {
         let entry = Entry::of_key(&key).unwrap();
         world.store.tamper(&world.ns, &key, None);
         let (_, findings) = findings(&world).await;
-        let unnamed =
-            [Kind::Request, Kind::Prepared, Kind::Indexes, Kind::Workspace, Kind::Move, Kind::Pin, Kind::Receipt];
+        let unnamed = [
+            Kind::Request,
+            Kind::Prepared,
+            Kind::Indexes,
+            Kind::Workspace,
+            Kind::Move,
+            Kind::Pin,
+            Kind::Receipt,
+            Kind::Spending,
+        ];
         assert_eq!(findings.is_empty(), unnamed.contains(&entry.kind()), "{entry}");
         world.store.tamper(&world.ns, &key, Some(value));
     }

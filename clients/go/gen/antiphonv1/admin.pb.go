@@ -465,6 +465,88 @@ func (x *Limit) GetUnit() string {
 	return ""
 }
 
+// How much of a limit is in use.
+type LimitUse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Output only. Its name in the configuration, such as `max_runs` or `tokens_per_day`.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Output only. What counts against it now.
+	Used uint64 `protobuf:"varint,2,opt,name=used,proto3" json:"used,omitempty"`
+	// Output only. Its value.
+	Value uint64 `protobuf:"varint,3,opt,name=value,proto3" json:"value,omitempty"`
+	// Output only. The unit of both: `count`, `tokens`, or `millionths of` a currency.
+	Unit string `protobuf:"bytes,4,opt,name=unit,proto3" json:"unit,omitempty"`
+	// Output only. The credential that it is a limit of, by the id of its key or `jwt:` and its subject; empty for a limit of the server.
+	Credential    string `protobuf:"bytes,5,opt,name=credential,proto3" json:"credential,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LimitUse) Reset() {
+	*x = LimitUse{}
+	mi := &file_antiphon_v1_admin_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LimitUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LimitUse) ProtoMessage() {}
+
+func (x *LimitUse) ProtoReflect() protoreflect.Message {
+	mi := &file_antiphon_v1_admin_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LimitUse.ProtoReflect.Descriptor instead.
+func (*LimitUse) Descriptor() ([]byte, []int) {
+	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *LimitUse) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *LimitUse) GetUsed() uint64 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
+func (x *LimitUse) GetValue() uint64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *LimitUse) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
+func (x *LimitUse) GetCredential() string {
+	if x != nil {
+		return x.Credential
+	}
+	return ""
+}
+
 // How many resources are configured.
 type ConfiguredCounts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -482,7 +564,7 @@ type ConfiguredCounts struct {
 
 func (x *ConfiguredCounts) Reset() {
 	*x = ConfiguredCounts{}
-	mi := &file_antiphon_v1_admin_proto_msgTypes[3]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -494,7 +576,7 @@ func (x *ConfiguredCounts) String() string {
 func (*ConfiguredCounts) ProtoMessage() {}
 
 func (x *ConfiguredCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_admin_proto_msgTypes[3]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -507,7 +589,7 @@ func (x *ConfiguredCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfiguredCounts.ProtoReflect.Descriptor instead.
 func (*ConfiguredCounts) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{3}
+	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ConfiguredCounts) GetPrompts() uint32 {
@@ -553,7 +635,7 @@ type RecordCount struct {
 
 func (x *RecordCount) Reset() {
 	*x = RecordCount{}
-	mi := &file_antiphon_v1_admin_proto_msgTypes[4]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -565,7 +647,7 @@ func (x *RecordCount) String() string {
 func (*RecordCount) ProtoMessage() {}
 
 func (x *RecordCount) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_admin_proto_msgTypes[4]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -578,7 +660,7 @@ func (x *RecordCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordCount.ProtoReflect.Descriptor instead.
 func (*RecordCount) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{4}
+	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RecordCount) GetKind() string {
@@ -621,7 +703,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_antiphon_v1_admin_proto_msgTypes[5]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -633,7 +715,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_admin_proto_msgTypes[5]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -646,7 +728,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{5}
+	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Finding) GetCode() string {
@@ -701,7 +783,7 @@ type TransferSummary struct {
 
 func (x *TransferSummary) Reset() {
 	*x = TransferSummary{}
-	mi := &file_antiphon_v1_admin_proto_msgTypes[6]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -713,7 +795,7 @@ func (x *TransferSummary) String() string {
 func (*TransferSummary) ProtoMessage() {}
 
 func (x *TransferSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_admin_proto_msgTypes[6]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -726,7 +808,7 @@ func (x *TransferSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferSummary.ProtoReflect.Descriptor instead.
 func (*TransferSummary) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{6}
+	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *TransferSummary) GetLineCount() uint64 {
@@ -770,7 +852,7 @@ type TransferChunk struct {
 
 func (x *TransferChunk) Reset() {
 	*x = TransferChunk{}
-	mi := &file_antiphon_v1_admin_proto_msgTypes[7]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -782,7 +864,7 @@ func (x *TransferChunk) String() string {
 func (*TransferChunk) ProtoMessage() {}
 
 func (x *TransferChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_admin_proto_msgTypes[7]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -795,7 +877,7 @@ func (x *TransferChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferChunk.ProtoReflect.Descriptor instead.
 func (*TransferChunk) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{7}
+	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TransferChunk) GetLinesJson() string {
@@ -830,7 +912,7 @@ type RetentionTarget struct {
 
 func (x *RetentionTarget) Reset() {
 	*x = RetentionTarget{}
-	mi := &file_antiphon_v1_admin_proto_msgTypes[8]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -842,7 +924,7 @@ func (x *RetentionTarget) String() string {
 func (*RetentionTarget) ProtoMessage() {}
 
 func (x *RetentionTarget) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_admin_proto_msgTypes[8]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -855,7 +937,7 @@ func (x *RetentionTarget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetentionTarget.ProtoReflect.Descriptor instead.
 func (*RetentionTarget) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{8}
+	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RetentionTarget) GetTarget() isRetentionTarget_Target {
@@ -944,7 +1026,7 @@ type RetainedThread struct {
 
 func (x *RetainedThread) Reset() {
 	*x = RetainedThread{}
-	mi := &file_antiphon_v1_admin_proto_msgTypes[9]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -956,7 +1038,7 @@ func (x *RetainedThread) String() string {
 func (*RetainedThread) ProtoMessage() {}
 
 func (x *RetainedThread) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_admin_proto_msgTypes[9]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -969,7 +1051,7 @@ func (x *RetainedThread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetainedThread.ProtoReflect.Descriptor instead.
 func (*RetainedThread) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{9}
+	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RetainedThread) GetThreadId() string {
@@ -990,7 +1072,7 @@ type RetainedRun struct {
 
 func (x *RetainedRun) Reset() {
 	*x = RetainedRun{}
-	mi := &file_antiphon_v1_admin_proto_msgTypes[10]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1002,7 +1084,7 @@ func (x *RetainedRun) String() string {
 func (*RetainedRun) ProtoMessage() {}
 
 func (x *RetainedRun) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_admin_proto_msgTypes[10]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1015,7 +1097,7 @@ func (x *RetainedRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetainedRun.ProtoReflect.Descriptor instead.
 func (*RetainedRun) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{10}
+	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RetainedRun) GetRunId() string {
@@ -1042,7 +1124,7 @@ type Pin struct {
 
 func (x *Pin) Reset() {
 	*x = Pin{}
-	mi := &file_antiphon_v1_admin_proto_msgTypes[11]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1054,7 +1136,7 @@ func (x *Pin) String() string {
 func (*Pin) ProtoMessage() {}
 
 func (x *Pin) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_admin_proto_msgTypes[11]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1067,7 +1149,7 @@ func (x *Pin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pin.ProtoReflect.Descriptor instead.
 func (*Pin) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{11}
+	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Pin) GetPinId() string {
@@ -1113,7 +1195,7 @@ type Expiry struct {
 
 func (x *Expiry) Reset() {
 	*x = Expiry{}
-	mi := &file_antiphon_v1_admin_proto_msgTypes[12]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1207,7 @@ func (x *Expiry) String() string {
 func (*Expiry) ProtoMessage() {}
 
 func (x *Expiry) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_admin_proto_msgTypes[12]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1220,7 @@ func (x *Expiry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Expiry.ProtoReflect.Descriptor instead.
 func (*Expiry) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{12}
+	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Expiry) GetTarget() *RetentionTarget {
@@ -1191,7 +1273,7 @@ type EraseReceipt struct {
 
 func (x *EraseReceipt) Reset() {
 	*x = EraseReceipt{}
-	mi := &file_antiphon_v1_admin_proto_msgTypes[13]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1203,7 +1285,7 @@ func (x *EraseReceipt) String() string {
 func (*EraseReceipt) ProtoMessage() {}
 
 func (x *EraseReceipt) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_admin_proto_msgTypes[13]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1216,7 +1298,7 @@ func (x *EraseReceipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseReceipt.ProtoReflect.Descriptor instead.
 func (*EraseReceipt) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{13}
+	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *EraseReceipt) GetReceiptId() string {
@@ -1304,7 +1386,7 @@ type ConfigChange struct {
 
 func (x *ConfigChange) Reset() {
 	*x = ConfigChange{}
-	mi := &file_antiphon_v1_admin_proto_msgTypes[14]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1316,7 +1398,7 @@ func (x *ConfigChange) String() string {
 func (*ConfigChange) ProtoMessage() {}
 
 func (x *ConfigChange) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_admin_proto_msgTypes[14]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1329,7 +1411,7 @@ func (x *ConfigChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigChange.ProtoReflect.Descriptor instead.
 func (*ConfigChange) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{14}
+	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ConfigChange) GetKind() string {
@@ -1368,7 +1450,7 @@ type ConfigProblem struct {
 
 func (x *ConfigProblem) Reset() {
 	*x = ConfigProblem{}
-	mi := &file_antiphon_v1_admin_proto_msgTypes[15]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1380,7 +1462,7 @@ func (x *ConfigProblem) String() string {
 func (*ConfigProblem) ProtoMessage() {}
 
 func (x *ConfigProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_antiphon_v1_admin_proto_msgTypes[15]
+	mi := &file_antiphon_v1_admin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1393,7 +1475,7 @@ func (x *ConfigProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigProblem.ProtoReflect.Descriptor instead.
 func (*ConfigProblem) Descriptor() ([]byte, []int) {
-	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{15}
+	return file_antiphon_v1_admin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ConfigProblem) GetFile() string {
@@ -1448,7 +1530,15 @@ const file_antiphon_v1_admin_proto_rawDesc = "" +
 	"\x05Limit\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value\x12\x12\n" +
-	"\x04unit\x18\x03 \x01(\tR\x04unit\"\x82\x01\n" +
+	"\x04unit\x18\x03 \x01(\tR\x04unit\"|\n" +
+	"\bLimitUse\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04used\x18\x02 \x01(\x04R\x04used\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\x04R\x05value\x12\x12\n" +
+	"\x04unit\x18\x04 \x01(\tR\x04unit\x12\x1e\n" +
+	"\n" +
+	"credential\x18\x05 \x01(\tR\n" +
+	"credential\"\x82\x01\n" +
 	"\x10ConfiguredCounts\x12\x18\n" +
 	"\aprompts\x18\x01 \x01(\rR\aprompts\x12\x1a\n" +
 	"\bprofiles\x18\x02 \x01(\rR\bprofiles\x12\x1a\n" +
@@ -1552,7 +1642,7 @@ func file_antiphon_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_antiphon_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_antiphon_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_antiphon_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_antiphon_v1_admin_proto_goTypes = []any{
 	(StoreHealth)(0),              // 0: antiphon.v1.StoreHealth
 	(TransferFormat)(0),           // 1: antiphon.v1.TransferFormat
@@ -1560,48 +1650,49 @@ var file_antiphon_v1_admin_proto_goTypes = []any{
 	(*ServerInfo)(nil),            // 3: antiphon.v1.ServerInfo
 	(*StoreInfo)(nil),             // 4: antiphon.v1.StoreInfo
 	(*Limit)(nil),                 // 5: antiphon.v1.Limit
-	(*ConfiguredCounts)(nil),      // 6: antiphon.v1.ConfiguredCounts
-	(*RecordCount)(nil),           // 7: antiphon.v1.RecordCount
-	(*Finding)(nil),               // 8: antiphon.v1.Finding
-	(*TransferSummary)(nil),       // 9: antiphon.v1.TransferSummary
-	(*TransferChunk)(nil),         // 10: antiphon.v1.TransferChunk
-	(*RetentionTarget)(nil),       // 11: antiphon.v1.RetentionTarget
-	(*RetainedThread)(nil),        // 12: antiphon.v1.RetainedThread
-	(*RetainedRun)(nil),           // 13: antiphon.v1.RetainedRun
-	(*Pin)(nil),                   // 14: antiphon.v1.Pin
-	(*Expiry)(nil),                // 15: antiphon.v1.Expiry
-	(*EraseReceipt)(nil),          // 16: antiphon.v1.EraseReceipt
-	(*ConfigChange)(nil),          // 17: antiphon.v1.ConfigChange
-	(*ConfigProblem)(nil),         // 18: antiphon.v1.ConfigProblem
-	(*timestamppb.Timestamp)(nil), // 19: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 20: google.protobuf.Duration
-	(*ExchangePoint)(nil),         // 21: antiphon.v1.ExchangePoint
-	(*SubtreeScope)(nil),          // 22: antiphon.v1.SubtreeScope
-	(*Tombstone)(nil),             // 23: antiphon.v1.Tombstone
-	(ChangeKind)(0),               // 24: antiphon.v1.ChangeKind
+	(*LimitUse)(nil),              // 6: antiphon.v1.LimitUse
+	(*ConfiguredCounts)(nil),      // 7: antiphon.v1.ConfiguredCounts
+	(*RecordCount)(nil),           // 8: antiphon.v1.RecordCount
+	(*Finding)(nil),               // 9: antiphon.v1.Finding
+	(*TransferSummary)(nil),       // 10: antiphon.v1.TransferSummary
+	(*TransferChunk)(nil),         // 11: antiphon.v1.TransferChunk
+	(*RetentionTarget)(nil),       // 12: antiphon.v1.RetentionTarget
+	(*RetainedThread)(nil),        // 13: antiphon.v1.RetainedThread
+	(*RetainedRun)(nil),           // 14: antiphon.v1.RetainedRun
+	(*Pin)(nil),                   // 15: antiphon.v1.Pin
+	(*Expiry)(nil),                // 16: antiphon.v1.Expiry
+	(*EraseReceipt)(nil),          // 17: antiphon.v1.EraseReceipt
+	(*ConfigChange)(nil),          // 18: antiphon.v1.ConfigChange
+	(*ConfigProblem)(nil),         // 19: antiphon.v1.ConfigProblem
+	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 21: google.protobuf.Duration
+	(*ExchangePoint)(nil),         // 22: antiphon.v1.ExchangePoint
+	(*SubtreeScope)(nil),          // 23: antiphon.v1.SubtreeScope
+	(*Tombstone)(nil),             // 24: antiphon.v1.Tombstone
+	(ChangeKind)(0),               // 25: antiphon.v1.ChangeKind
 }
 var file_antiphon_v1_admin_proto_depIdxs = []int32{
 	4,  // 0: antiphon.v1.ServerInfo.store:type_name -> antiphon.v1.StoreInfo
-	19, // 1: antiphon.v1.ServerInfo.start_time:type_name -> google.protobuf.Timestamp
-	20, // 2: antiphon.v1.ServerInfo.uptime:type_name -> google.protobuf.Duration
+	20, // 1: antiphon.v1.ServerInfo.start_time:type_name -> google.protobuf.Timestamp
+	21, // 2: antiphon.v1.ServerInfo.uptime:type_name -> google.protobuf.Duration
 	5,  // 3: antiphon.v1.ServerInfo.limits:type_name -> antiphon.v1.Limit
-	6,  // 4: antiphon.v1.ServerInfo.configured:type_name -> antiphon.v1.ConfiguredCounts
+	7,  // 4: antiphon.v1.ServerInfo.configured:type_name -> antiphon.v1.ConfiguredCounts
 	0,  // 5: antiphon.v1.StoreInfo.health:type_name -> antiphon.v1.StoreHealth
-	7,  // 6: antiphon.v1.TransferSummary.records:type_name -> antiphon.v1.RecordCount
-	21, // 7: antiphon.v1.RetentionTarget.exchange:type_name -> antiphon.v1.ExchangePoint
-	12, // 8: antiphon.v1.RetentionTarget.thread:type_name -> antiphon.v1.RetainedThread
-	13, // 9: antiphon.v1.RetentionTarget.run:type_name -> antiphon.v1.RetainedRun
-	22, // 10: antiphon.v1.RetentionTarget.subtree:type_name -> antiphon.v1.SubtreeScope
-	11, // 11: antiphon.v1.Pin.target:type_name -> antiphon.v1.RetentionTarget
-	19, // 12: antiphon.v1.Pin.create_time:type_name -> google.protobuf.Timestamp
-	11, // 13: antiphon.v1.Expiry.target:type_name -> antiphon.v1.RetentionTarget
-	19, // 14: antiphon.v1.Expiry.expire_time:type_name -> google.protobuf.Timestamp
-	11, // 15: antiphon.v1.EraseReceipt.target:type_name -> antiphon.v1.RetentionTarget
+	8,  // 6: antiphon.v1.TransferSummary.records:type_name -> antiphon.v1.RecordCount
+	22, // 7: antiphon.v1.RetentionTarget.exchange:type_name -> antiphon.v1.ExchangePoint
+	13, // 8: antiphon.v1.RetentionTarget.thread:type_name -> antiphon.v1.RetainedThread
+	14, // 9: antiphon.v1.RetentionTarget.run:type_name -> antiphon.v1.RetainedRun
+	23, // 10: antiphon.v1.RetentionTarget.subtree:type_name -> antiphon.v1.SubtreeScope
+	12, // 11: antiphon.v1.Pin.target:type_name -> antiphon.v1.RetentionTarget
+	20, // 12: antiphon.v1.Pin.create_time:type_name -> google.protobuf.Timestamp
+	12, // 13: antiphon.v1.Expiry.target:type_name -> antiphon.v1.RetentionTarget
+	20, // 14: antiphon.v1.Expiry.expire_time:type_name -> google.protobuf.Timestamp
+	12, // 15: antiphon.v1.EraseReceipt.target:type_name -> antiphon.v1.RetentionTarget
 	2,  // 16: antiphon.v1.EraseReceipt.mode:type_name -> antiphon.v1.EraseMode
-	7,  // 17: antiphon.v1.EraseReceipt.erased:type_name -> antiphon.v1.RecordCount
-	23, // 18: antiphon.v1.EraseReceipt.tombstones:type_name -> antiphon.v1.Tombstone
-	19, // 19: antiphon.v1.EraseReceipt.erase_time:type_name -> google.protobuf.Timestamp
-	24, // 20: antiphon.v1.ConfigChange.change:type_name -> antiphon.v1.ChangeKind
+	8,  // 17: antiphon.v1.EraseReceipt.erased:type_name -> antiphon.v1.RecordCount
+	24, // 18: antiphon.v1.EraseReceipt.tombstones:type_name -> antiphon.v1.Tombstone
+	20, // 19: antiphon.v1.EraseReceipt.erase_time:type_name -> google.protobuf.Timestamp
+	25, // 20: antiphon.v1.ConfigChange.change:type_name -> antiphon.v1.ChangeKind
 	21, // [21:21] is the sub-list for method output_type
 	21, // [21:21] is the sub-list for method input_type
 	21, // [21:21] is the sub-list for extension type_name
@@ -1617,7 +1708,7 @@ func file_antiphon_v1_admin_proto_init() {
 	file_antiphon_v1_graph_proto_init()
 	file_antiphon_v1_thread_proto_init()
 	file_antiphon_v1_workspace_proto_init()
-	file_antiphon_v1_admin_proto_msgTypes[8].OneofWrappers = []any{
+	file_antiphon_v1_admin_proto_msgTypes[9].OneofWrappers = []any{
 		(*RetentionTarget_Exchange)(nil),
 		(*RetentionTarget_Thread)(nil),
 		(*RetentionTarget_Run)(nil),
@@ -1629,7 +1720,7 @@ func file_antiphon_v1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_antiphon_v1_admin_proto_rawDesc), len(file_antiphon_v1_admin_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -163,7 +163,10 @@ type StatsResponse struct {
 	// Output only. The records were counted one by one; else from the store's own figures, which lag behind.
 	Exact bool `protobuf:"varint,7,opt,name=exact,proto3" json:"exact,omitempty"`
 	// Output only. When it was measured.
-	Time          *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=time,proto3" json:"time,omitempty"`
+	Time *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=time,proto3" json:"time,omitempty"`
+	// Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+	// namespaces, and those of the credentials that open this namespace alone, or of all.
+	Limits        []*LimitUse `protobuf:"bytes,9,rep,name=limits,proto3" json:"limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -250,6 +253,13 @@ func (x *StatsResponse) GetExact() bool {
 func (x *StatsResponse) GetTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.Time
+	}
+	return nil
+}
+
+func (x *StatsResponse) GetLimits() []*LimitUse {
+	if x != nil {
+		return x.Limits
 	}
 	return nil
 }
@@ -2734,7 +2744,7 @@ const file_antiphon_v1_admin_service_proto_rawDesc = "" +
 	"\x15GetServerInfoResponse\x128\n" +
 	"\vserver_info\x18\x01 \x01(\v2\x17.antiphon.v1.ServerInfoR\n" +
 	"serverInfo\"\x0e\n" +
-	"\fStatsRequest\"\xd4\x02\n" +
+	"\fStatsRequest\"\x83\x03\n" +
 	"\rStatsResponse\x122\n" +
 	"\arecords\x18\x01 \x03(\v2\x18.antiphon.v1.RecordCountR\arecords\x12\x1d\n" +
 	"\n" +
@@ -2745,7 +2755,8 @@ const file_antiphon_v1_admin_service_proto_rawDesc = "" +
 	"\x12open_coordinations\x18\x05 \x01(\x04R\x11openCoordinations\x125\n" +
 	"\x16attached_coordinations\x18\x06 \x01(\x04R\x15attachedCoordinations\x12\x14\n" +
 	"\x05exact\x18\a \x01(\bR\x05exact\x12.\n" +
-	"\x04time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"a\n" +
+	"\x04time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12-\n" +
+	"\x06limits\x18\t \x03(\v2\x15.antiphon.v1.LimitUseR\x06limits\"a\n" +
 	"\rVerifyRequest\x12-\n" +
 	"\x05scope\x18\x01 \x01(\v2\x17.antiphon.v1.GraphScopeR\x05scope\x12!\n" +
 	"\fmax_findings\x18\x02 \x01(\rR\vmaxFindings\"\xc2\x01\n" +
@@ -2981,104 +2992,106 @@ var file_antiphon_v1_admin_service_proto_goTypes = []any{
 	(*ServerInfo)(nil),              // 42: antiphon.v1.ServerInfo
 	(*RecordCount)(nil),             // 43: antiphon.v1.RecordCount
 	(*timestamppb.Timestamp)(nil),   // 44: google.protobuf.Timestamp
-	(*GraphScope)(nil),              // 45: antiphon.v1.GraphScope
-	(*Finding)(nil),                 // 46: antiphon.v1.Finding
-	(*durationpb.Duration)(nil),     // 47: google.protobuf.Duration
-	(*TransferChunk)(nil),           // 48: antiphon.v1.TransferChunk
-	(*TransferSummary)(nil),         // 49: antiphon.v1.TransferSummary
-	(TransferFormat)(0),             // 50: antiphon.v1.TransferFormat
-	(*RetentionTarget)(nil),         // 51: antiphon.v1.RetentionTarget
-	(EraseMode)(0),                  // 52: antiphon.v1.EraseMode
-	(*EraseReceipt)(nil),            // 53: antiphon.v1.EraseReceipt
-	(*Pin)(nil),                     // 54: antiphon.v1.Pin
-	(*Expiry)(nil),                  // 55: antiphon.v1.Expiry
-	(*ConfigChange)(nil),            // 56: antiphon.v1.ConfigChange
-	(*ConfigProblem)(nil),           // 57: antiphon.v1.ConfigProblem
+	(*LimitUse)(nil),                // 45: antiphon.v1.LimitUse
+	(*GraphScope)(nil),              // 46: antiphon.v1.GraphScope
+	(*Finding)(nil),                 // 47: antiphon.v1.Finding
+	(*durationpb.Duration)(nil),     // 48: google.protobuf.Duration
+	(*TransferChunk)(nil),           // 49: antiphon.v1.TransferChunk
+	(*TransferSummary)(nil),         // 50: antiphon.v1.TransferSummary
+	(TransferFormat)(0),             // 51: antiphon.v1.TransferFormat
+	(*RetentionTarget)(nil),         // 52: antiphon.v1.RetentionTarget
+	(EraseMode)(0),                  // 53: antiphon.v1.EraseMode
+	(*EraseReceipt)(nil),            // 54: antiphon.v1.EraseReceipt
+	(*Pin)(nil),                     // 55: antiphon.v1.Pin
+	(*Expiry)(nil),                  // 56: antiphon.v1.Expiry
+	(*ConfigChange)(nil),            // 57: antiphon.v1.ConfigChange
+	(*ConfigProblem)(nil),           // 58: antiphon.v1.ConfigProblem
 }
 var file_antiphon_v1_admin_service_proto_depIdxs = []int32{
 	42, // 0: antiphon.v1.GetServerInfoResponse.server_info:type_name -> antiphon.v1.ServerInfo
 	43, // 1: antiphon.v1.StatsResponse.records:type_name -> antiphon.v1.RecordCount
 	44, // 2: antiphon.v1.StatsResponse.time:type_name -> google.protobuf.Timestamp
-	45, // 3: antiphon.v1.VerifyRequest.scope:type_name -> antiphon.v1.GraphScope
-	6,  // 4: antiphon.v1.VerifyResponse.progress:type_name -> antiphon.v1.VerifyProgress
-	46, // 5: antiphon.v1.VerifyResponse.finding:type_name -> antiphon.v1.Finding
-	7,  // 6: antiphon.v1.VerifyResponse.completed:type_name -> antiphon.v1.VerifySummary
-	43, // 7: antiphon.v1.VerifySummary.checked:type_name -> antiphon.v1.RecordCount
-	47, // 8: antiphon.v1.VerifySummary.duration:type_name -> google.protobuf.Duration
-	45, // 9: antiphon.v1.ExportRequest.scopes:type_name -> antiphon.v1.GraphScope
-	10, // 10: antiphon.v1.ExportResponse.started:type_name -> antiphon.v1.TransferStarted
-	48, // 11: antiphon.v1.ExportResponse.chunk:type_name -> antiphon.v1.TransferChunk
-	49, // 12: antiphon.v1.ExportResponse.completed:type_name -> antiphon.v1.TransferSummary
-	12, // 13: antiphon.v1.ImportRequest.open:type_name -> antiphon.v1.ImportOpen
-	48, // 14: antiphon.v1.ImportRequest.chunk:type_name -> antiphon.v1.TransferChunk
-	13, // 15: antiphon.v1.ImportRequest.commit:type_name -> antiphon.v1.ImportCommit
-	50, // 16: antiphon.v1.ImportOpen.format:type_name -> antiphon.v1.TransferFormat
-	41, // 17: antiphon.v1.ImportOpen.labels:type_name -> antiphon.v1.ImportOpen.LabelsEntry
-	15, // 18: antiphon.v1.ImportResponse.acknowledged:type_name -> antiphon.v1.ImportAcknowledged
-	46, // 19: antiphon.v1.ImportResponse.finding:type_name -> antiphon.v1.Finding
-	16, // 20: antiphon.v1.ImportResponse.completed:type_name -> antiphon.v1.ImportSummary
-	49, // 21: antiphon.v1.ImportSummary.read:type_name -> antiphon.v1.TransferSummary
-	43, // 22: antiphon.v1.ImportSummary.stored:type_name -> antiphon.v1.RecordCount
-	43, // 23: antiphon.v1.ImportSummary.matched:type_name -> antiphon.v1.RecordCount
-	10, // 24: antiphon.v1.BackupResponse.started:type_name -> antiphon.v1.TransferStarted
-	48, // 25: antiphon.v1.BackupResponse.chunk:type_name -> antiphon.v1.TransferChunk
-	49, // 26: antiphon.v1.BackupResponse.completed:type_name -> antiphon.v1.TransferSummary
-	51, // 27: antiphon.v1.EraseRequest.target:type_name -> antiphon.v1.RetentionTarget
-	52, // 28: antiphon.v1.EraseRequest.mode:type_name -> antiphon.v1.EraseMode
-	53, // 29: antiphon.v1.EraseResponse.receipt:type_name -> antiphon.v1.EraseReceipt
-	53, // 30: antiphon.v1.GetEraseReceiptResponse.receipt:type_name -> antiphon.v1.EraseReceipt
-	51, // 31: antiphon.v1.CreatePinRequest.target:type_name -> antiphon.v1.RetentionTarget
-	54, // 32: antiphon.v1.CreatePinResponse.pin:type_name -> antiphon.v1.Pin
-	54, // 33: antiphon.v1.ListPinsResponse.pins:type_name -> antiphon.v1.Pin
-	51, // 34: antiphon.v1.SetExpiryRequest.target:type_name -> antiphon.v1.RetentionTarget
-	30, // 35: antiphon.v1.SetExpiryRequest.at:type_name -> antiphon.v1.ExpireAt
-	31, // 36: antiphon.v1.SetExpiryRequest.never:type_name -> antiphon.v1.ExpireNever
-	44, // 37: antiphon.v1.ExpireAt.expire_time:type_name -> google.protobuf.Timestamp
-	55, // 38: antiphon.v1.SetExpiryResponse.expiry:type_name -> antiphon.v1.Expiry
-	44, // 39: antiphon.v1.ListExpiriesRequest.before_time:type_name -> google.protobuf.Timestamp
-	55, // 40: antiphon.v1.ListExpiriesResponse.expiries:type_name -> antiphon.v1.Expiry
-	47, // 41: antiphon.v1.CollectGarbageRequest.grace:type_name -> google.protobuf.Duration
-	47, // 42: antiphon.v1.CollectGarbageRequest.max_duration:type_name -> google.protobuf.Duration
-	37, // 43: antiphon.v1.CollectGarbageResponse.progress:type_name -> antiphon.v1.GarbageProgress
-	38, // 44: antiphon.v1.CollectGarbageResponse.completed:type_name -> antiphon.v1.GarbageSummary
-	43, // 45: antiphon.v1.GarbageSummary.removed:type_name -> antiphon.v1.RecordCount
-	56, // 46: antiphon.v1.ReloadResponse.changes:type_name -> antiphon.v1.ConfigChange
-	57, // 47: antiphon.v1.ReloadResponse.problems:type_name -> antiphon.v1.ConfigProblem
-	0,  // 48: antiphon.v1.AdminService.GetServerInfo:input_type -> antiphon.v1.GetServerInfoRequest
-	2,  // 49: antiphon.v1.AdminService.Stats:input_type -> antiphon.v1.StatsRequest
-	4,  // 50: antiphon.v1.AdminService.Verify:input_type -> antiphon.v1.VerifyRequest
-	8,  // 51: antiphon.v1.AdminService.Export:input_type -> antiphon.v1.ExportRequest
-	11, // 52: antiphon.v1.AdminService.Import:input_type -> antiphon.v1.ImportRequest
-	17, // 53: antiphon.v1.AdminService.Backup:input_type -> antiphon.v1.BackupRequest
-	19, // 54: antiphon.v1.AdminService.Erase:input_type -> antiphon.v1.EraseRequest
-	21, // 55: antiphon.v1.AdminService.GetEraseReceipt:input_type -> antiphon.v1.GetEraseReceiptRequest
-	23, // 56: antiphon.v1.AdminService.CreatePin:input_type -> antiphon.v1.CreatePinRequest
-	25, // 57: antiphon.v1.AdminService.DeletePin:input_type -> antiphon.v1.DeletePinRequest
-	27, // 58: antiphon.v1.AdminService.ListPins:input_type -> antiphon.v1.ListPinsRequest
-	29, // 59: antiphon.v1.AdminService.SetExpiry:input_type -> antiphon.v1.SetExpiryRequest
-	33, // 60: antiphon.v1.AdminService.ListExpiries:input_type -> antiphon.v1.ListExpiriesRequest
-	35, // 61: antiphon.v1.AdminService.CollectGarbage:input_type -> antiphon.v1.CollectGarbageRequest
-	39, // 62: antiphon.v1.AdminService.Reload:input_type -> antiphon.v1.ReloadRequest
-	1,  // 63: antiphon.v1.AdminService.GetServerInfo:output_type -> antiphon.v1.GetServerInfoResponse
-	3,  // 64: antiphon.v1.AdminService.Stats:output_type -> antiphon.v1.StatsResponse
-	5,  // 65: antiphon.v1.AdminService.Verify:output_type -> antiphon.v1.VerifyResponse
-	9,  // 66: antiphon.v1.AdminService.Export:output_type -> antiphon.v1.ExportResponse
-	14, // 67: antiphon.v1.AdminService.Import:output_type -> antiphon.v1.ImportResponse
-	18, // 68: antiphon.v1.AdminService.Backup:output_type -> antiphon.v1.BackupResponse
-	20, // 69: antiphon.v1.AdminService.Erase:output_type -> antiphon.v1.EraseResponse
-	22, // 70: antiphon.v1.AdminService.GetEraseReceipt:output_type -> antiphon.v1.GetEraseReceiptResponse
-	24, // 71: antiphon.v1.AdminService.CreatePin:output_type -> antiphon.v1.CreatePinResponse
-	26, // 72: antiphon.v1.AdminService.DeletePin:output_type -> antiphon.v1.DeletePinResponse
-	28, // 73: antiphon.v1.AdminService.ListPins:output_type -> antiphon.v1.ListPinsResponse
-	32, // 74: antiphon.v1.AdminService.SetExpiry:output_type -> antiphon.v1.SetExpiryResponse
-	34, // 75: antiphon.v1.AdminService.ListExpiries:output_type -> antiphon.v1.ListExpiriesResponse
-	36, // 76: antiphon.v1.AdminService.CollectGarbage:output_type -> antiphon.v1.CollectGarbageResponse
-	40, // 77: antiphon.v1.AdminService.Reload:output_type -> antiphon.v1.ReloadResponse
-	63, // [63:78] is the sub-list for method output_type
-	48, // [48:63] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	45, // 3: antiphon.v1.StatsResponse.limits:type_name -> antiphon.v1.LimitUse
+	46, // 4: antiphon.v1.VerifyRequest.scope:type_name -> antiphon.v1.GraphScope
+	6,  // 5: antiphon.v1.VerifyResponse.progress:type_name -> antiphon.v1.VerifyProgress
+	47, // 6: antiphon.v1.VerifyResponse.finding:type_name -> antiphon.v1.Finding
+	7,  // 7: antiphon.v1.VerifyResponse.completed:type_name -> antiphon.v1.VerifySummary
+	43, // 8: antiphon.v1.VerifySummary.checked:type_name -> antiphon.v1.RecordCount
+	48, // 9: antiphon.v1.VerifySummary.duration:type_name -> google.protobuf.Duration
+	46, // 10: antiphon.v1.ExportRequest.scopes:type_name -> antiphon.v1.GraphScope
+	10, // 11: antiphon.v1.ExportResponse.started:type_name -> antiphon.v1.TransferStarted
+	49, // 12: antiphon.v1.ExportResponse.chunk:type_name -> antiphon.v1.TransferChunk
+	50, // 13: antiphon.v1.ExportResponse.completed:type_name -> antiphon.v1.TransferSummary
+	12, // 14: antiphon.v1.ImportRequest.open:type_name -> antiphon.v1.ImportOpen
+	49, // 15: antiphon.v1.ImportRequest.chunk:type_name -> antiphon.v1.TransferChunk
+	13, // 16: antiphon.v1.ImportRequest.commit:type_name -> antiphon.v1.ImportCommit
+	51, // 17: antiphon.v1.ImportOpen.format:type_name -> antiphon.v1.TransferFormat
+	41, // 18: antiphon.v1.ImportOpen.labels:type_name -> antiphon.v1.ImportOpen.LabelsEntry
+	15, // 19: antiphon.v1.ImportResponse.acknowledged:type_name -> antiphon.v1.ImportAcknowledged
+	47, // 20: antiphon.v1.ImportResponse.finding:type_name -> antiphon.v1.Finding
+	16, // 21: antiphon.v1.ImportResponse.completed:type_name -> antiphon.v1.ImportSummary
+	50, // 22: antiphon.v1.ImportSummary.read:type_name -> antiphon.v1.TransferSummary
+	43, // 23: antiphon.v1.ImportSummary.stored:type_name -> antiphon.v1.RecordCount
+	43, // 24: antiphon.v1.ImportSummary.matched:type_name -> antiphon.v1.RecordCount
+	10, // 25: antiphon.v1.BackupResponse.started:type_name -> antiphon.v1.TransferStarted
+	49, // 26: antiphon.v1.BackupResponse.chunk:type_name -> antiphon.v1.TransferChunk
+	50, // 27: antiphon.v1.BackupResponse.completed:type_name -> antiphon.v1.TransferSummary
+	52, // 28: antiphon.v1.EraseRequest.target:type_name -> antiphon.v1.RetentionTarget
+	53, // 29: antiphon.v1.EraseRequest.mode:type_name -> antiphon.v1.EraseMode
+	54, // 30: antiphon.v1.EraseResponse.receipt:type_name -> antiphon.v1.EraseReceipt
+	54, // 31: antiphon.v1.GetEraseReceiptResponse.receipt:type_name -> antiphon.v1.EraseReceipt
+	52, // 32: antiphon.v1.CreatePinRequest.target:type_name -> antiphon.v1.RetentionTarget
+	55, // 33: antiphon.v1.CreatePinResponse.pin:type_name -> antiphon.v1.Pin
+	55, // 34: antiphon.v1.ListPinsResponse.pins:type_name -> antiphon.v1.Pin
+	52, // 35: antiphon.v1.SetExpiryRequest.target:type_name -> antiphon.v1.RetentionTarget
+	30, // 36: antiphon.v1.SetExpiryRequest.at:type_name -> antiphon.v1.ExpireAt
+	31, // 37: antiphon.v1.SetExpiryRequest.never:type_name -> antiphon.v1.ExpireNever
+	44, // 38: antiphon.v1.ExpireAt.expire_time:type_name -> google.protobuf.Timestamp
+	56, // 39: antiphon.v1.SetExpiryResponse.expiry:type_name -> antiphon.v1.Expiry
+	44, // 40: antiphon.v1.ListExpiriesRequest.before_time:type_name -> google.protobuf.Timestamp
+	56, // 41: antiphon.v1.ListExpiriesResponse.expiries:type_name -> antiphon.v1.Expiry
+	48, // 42: antiphon.v1.CollectGarbageRequest.grace:type_name -> google.protobuf.Duration
+	48, // 43: antiphon.v1.CollectGarbageRequest.max_duration:type_name -> google.protobuf.Duration
+	37, // 44: antiphon.v1.CollectGarbageResponse.progress:type_name -> antiphon.v1.GarbageProgress
+	38, // 45: antiphon.v1.CollectGarbageResponse.completed:type_name -> antiphon.v1.GarbageSummary
+	43, // 46: antiphon.v1.GarbageSummary.removed:type_name -> antiphon.v1.RecordCount
+	57, // 47: antiphon.v1.ReloadResponse.changes:type_name -> antiphon.v1.ConfigChange
+	58, // 48: antiphon.v1.ReloadResponse.problems:type_name -> antiphon.v1.ConfigProblem
+	0,  // 49: antiphon.v1.AdminService.GetServerInfo:input_type -> antiphon.v1.GetServerInfoRequest
+	2,  // 50: antiphon.v1.AdminService.Stats:input_type -> antiphon.v1.StatsRequest
+	4,  // 51: antiphon.v1.AdminService.Verify:input_type -> antiphon.v1.VerifyRequest
+	8,  // 52: antiphon.v1.AdminService.Export:input_type -> antiphon.v1.ExportRequest
+	11, // 53: antiphon.v1.AdminService.Import:input_type -> antiphon.v1.ImportRequest
+	17, // 54: antiphon.v1.AdminService.Backup:input_type -> antiphon.v1.BackupRequest
+	19, // 55: antiphon.v1.AdminService.Erase:input_type -> antiphon.v1.EraseRequest
+	21, // 56: antiphon.v1.AdminService.GetEraseReceipt:input_type -> antiphon.v1.GetEraseReceiptRequest
+	23, // 57: antiphon.v1.AdminService.CreatePin:input_type -> antiphon.v1.CreatePinRequest
+	25, // 58: antiphon.v1.AdminService.DeletePin:input_type -> antiphon.v1.DeletePinRequest
+	27, // 59: antiphon.v1.AdminService.ListPins:input_type -> antiphon.v1.ListPinsRequest
+	29, // 60: antiphon.v1.AdminService.SetExpiry:input_type -> antiphon.v1.SetExpiryRequest
+	33, // 61: antiphon.v1.AdminService.ListExpiries:input_type -> antiphon.v1.ListExpiriesRequest
+	35, // 62: antiphon.v1.AdminService.CollectGarbage:input_type -> antiphon.v1.CollectGarbageRequest
+	39, // 63: antiphon.v1.AdminService.Reload:input_type -> antiphon.v1.ReloadRequest
+	1,  // 64: antiphon.v1.AdminService.GetServerInfo:output_type -> antiphon.v1.GetServerInfoResponse
+	3,  // 65: antiphon.v1.AdminService.Stats:output_type -> antiphon.v1.StatsResponse
+	5,  // 66: antiphon.v1.AdminService.Verify:output_type -> antiphon.v1.VerifyResponse
+	9,  // 67: antiphon.v1.AdminService.Export:output_type -> antiphon.v1.ExportResponse
+	14, // 68: antiphon.v1.AdminService.Import:output_type -> antiphon.v1.ImportResponse
+	18, // 69: antiphon.v1.AdminService.Backup:output_type -> antiphon.v1.BackupResponse
+	20, // 70: antiphon.v1.AdminService.Erase:output_type -> antiphon.v1.EraseResponse
+	22, // 71: antiphon.v1.AdminService.GetEraseReceipt:output_type -> antiphon.v1.GetEraseReceiptResponse
+	24, // 72: antiphon.v1.AdminService.CreatePin:output_type -> antiphon.v1.CreatePinResponse
+	26, // 73: antiphon.v1.AdminService.DeletePin:output_type -> antiphon.v1.DeletePinResponse
+	28, // 74: antiphon.v1.AdminService.ListPins:output_type -> antiphon.v1.ListPinsResponse
+	32, // 75: antiphon.v1.AdminService.SetExpiry:output_type -> antiphon.v1.SetExpiryResponse
+	34, // 76: antiphon.v1.AdminService.ListExpiries:output_type -> antiphon.v1.ListExpiriesResponse
+	36, // 77: antiphon.v1.AdminService.CollectGarbage:output_type -> antiphon.v1.CollectGarbageResponse
+	40, // 78: antiphon.v1.AdminService.Reload:output_type -> antiphon.v1.ReloadResponse
+	64, // [64:79] is the sub-list for method output_type
+	49, // [49:64] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_antiphon_v1_admin_service_proto_init() }

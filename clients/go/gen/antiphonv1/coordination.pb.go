@@ -224,7 +224,11 @@ type Coordination struct {
 	// Output only. When its state last changed; what waits has waited since then.
 	StateTime *timestamppb.Timestamp `protobuf:"bytes,27,opt,name=state_time,json=stateTime,proto3" json:"state_time,omitempty"`
 	// Output only. When anything of it last changed.
-	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,28,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,28,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	// Output only. How much its turns may spend, all together; absent without a limit.
+	SpendLimit *SpendLimit `protobuf:"bytes,29,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
+	// Output only. What its turns spent.
+	Spent         *Spent `protobuf:"bytes,30,opt,name=spent,proto3" json:"spent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -468,6 +472,20 @@ func (x *Coordination) GetUpdateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Coordination) GetSpendLimit() *SpendLimit {
+	if x != nil {
+		return x.SpendLimit
+	}
+	return nil
+}
+
+func (x *Coordination) GetSpent() *Spent {
+	if x != nil {
+		return x.Spent
+	}
+	return nil
+}
+
 type isCoordination_Pending interface {
 	isCoordination_Pending()
 }
@@ -704,8 +722,11 @@ type CoordinationStart struct {
 	Ephemeral bool `protobuf:"varint,12,opt,name=ephemeral,proto3" json:"ephemeral,omitempty"`
 	// Optional. `generation_needed` brings only the messages that are new in its turn; the client reads or has the ones before.
 	OmitGenerationHistory bool `protobuf:"varint,13,opt,name=omit_generation_history,json=omitGenerationHistory,proto3" json:"omit_generation_history,omitempty"`
-	unknownFields         protoimpl.UnknownFields
-	sizeCache             protoimpl.SizeCache
+	// Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+	// client calls itself does not count.
+	SpendLimit    *SpendLimit `protobuf:"bytes,14,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CoordinationStart) Reset() {
@@ -840,6 +861,13 @@ func (x *CoordinationStart) GetOmitGenerationHistory() bool {
 		return x.OmitGenerationHistory
 	}
 	return false
+}
+
+func (x *CoordinationStart) GetSpendLimit() *SpendLimit {
+	if x != nil {
+		return x.SpendLimit
+	}
+	return nil
 }
 
 type isCoordinationStart_From interface {
@@ -3469,7 +3497,7 @@ var File_antiphon_v1_coordination_proto protoreflect.FileDescriptor
 
 const file_antiphon_v1_coordination_proto_rawDesc = "" +
 	"\n" +
-	"\x1eantiphon/v1/coordination.proto\x12\vantiphon.v1\x1a\x1aantiphon/v1/contract.proto\x1a\x17antiphon/v1/error.proto\x1a\x1aantiphon/v1/exchange.proto\x1a\x1bantiphon/v1/execution.proto\x1a\x19antiphon/v1/message.proto\x1a\x1aantiphon/v1/progress.proto\x1a\x15antiphon/v1/run.proto\x1a\x18antiphon/v1/thread.proto\x1a\x16antiphon/v1/tool.proto\x1a\x17antiphon/v1/usage.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb8\v\n" +
+	"\x1eantiphon/v1/coordination.proto\x12\vantiphon.v1\x1a\x1aantiphon/v1/contract.proto\x1a\x17antiphon/v1/error.proto\x1a\x1aantiphon/v1/exchange.proto\x1a\x1bantiphon/v1/execution.proto\x1a\x19antiphon/v1/message.proto\x1a\x1aantiphon/v1/progress.proto\x1a\x15antiphon/v1/run.proto\x1a\x18antiphon/v1/thread.proto\x1a\x16antiphon/v1/tool.proto\x1a\x17antiphon/v1/usage.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9c\f\n" +
 	"\fCoordination\x12'\n" +
 	"\x0fcoordination_id\x18\x01 \x01(\tR\x0ecoordinationId\x124\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1e.antiphon.v1.CoordinationStateR\x05state\x12\x1a\n" +
@@ -3505,7 +3533,10 @@ const file_antiphon_v1_coordination_proto_rawDesc = "" +
 	"\n" +
 	"state_time\x18\x1b \x01(\v2\x1a.google.protobuf.TimestampR\tstateTime\x12;\n" +
 	"\vupdate_time\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTime\x1a9\n" +
+	"updateTime\x128\n" +
+	"\vspend_limit\x18\x1d \x01(\v2\x17.antiphon.v1.SpendLimitR\n" +
+	"spendLimit\x12(\n" +
+	"\x05spent\x18\x1e \x01(\v2\x12.antiphon.v1.SpentR\x05spent\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\t\n" +
@@ -3519,7 +3550,7 @@ const file_antiphon_v1_coordination_proto_rawDesc = "" +
 	"\tgenerated\x18\x05 \x01(\v2\x16.antiphon.v1.GeneratedH\x00R\tgenerated\x12<\n" +
 	"\asuspend\x18\x06 \x01(\v2 .antiphon.v1.CoordinationSuspendH\x00R\asuspend\x129\n" +
 	"\x06cancel\x18\a \x01(\v2\x1f.antiphon.v1.CoordinationCancelH\x00R\x06cancelB\a\n" +
-	"\x05frame\"\x94\x06\n" +
+	"\x05frame\"\xce\x06\n" +
 	"\x11CoordinationStart\x128\n" +
 	"\bexchange\x18\x01 \x01(\v2\x1a.antiphon.v1.ExchangePointH\x00R\bexchange\x122\n" +
 	"\x06thread\x18\x02 \x01(\v2\x18.antiphon.v1.ThreadPointH\x00R\x06thread\x12F\n" +
@@ -3534,7 +3565,9 @@ const file_antiphon_v1_coordination_proto_rawDesc = "" +
 	" \x01(\x0e2\x19.antiphon.v1.OnDisconnectR\fonDisconnect\x12B\n" +
 	"\x06labels\x18\v \x03(\v2*.antiphon.v1.CoordinationStart.LabelsEntryR\x06labels\x12\x1c\n" +
 	"\tephemeral\x18\f \x01(\bR\tephemeral\x126\n" +
-	"\x17omit_generation_history\x18\r \x01(\bR\x15omitGenerationHistory\x1a9\n" +
+	"\x17omit_generation_history\x18\r \x01(\bR\x15omitGenerationHistory\x128\n" +
+	"\vspend_limit\x18\x0e \x01(\v2\x17.antiphon.v1.SpendLimitR\n" +
+	"spendLimit\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
@@ -3811,31 +3844,33 @@ var file_antiphon_v1_coordination_proto_goTypes = []any{
 	(OnDisconnect)(0),             // 38: antiphon.v1.OnDisconnect
 	(*timestamppb.Timestamp)(nil), // 39: google.protobuf.Timestamp
 	(*durationpb.Duration)(nil),   // 40: google.protobuf.Duration
-	(*ExchangePoint)(nil),         // 41: antiphon.v1.ExchangePoint
-	(*ThreadPoint)(nil),           // 42: antiphon.v1.ThreadPoint
-	(*ExecutionRequest)(nil),      // 43: antiphon.v1.ExecutionRequest
-	(*NewThread)(nil),             // 44: antiphon.v1.NewThread
-	(*ToolResults)(nil),           // 45: antiphon.v1.ToolResults
-	(UnansweredTools)(0),          // 46: antiphon.v1.UnansweredTools
-	(*ToolResult)(nil),            // 47: antiphon.v1.ToolResult
-	(*Message)(nil),               // 48: antiphon.v1.Message
-	(StopReason)(0),               // 49: antiphon.v1.StopReason
-	(*Usage)(nil),                 // 50: antiphon.v1.Usage
-	(*RunStarted)(nil),            // 51: antiphon.v1.RunStarted
-	(*AttemptStarted)(nil),        // 52: antiphon.v1.AttemptStarted
-	(*Warning)(nil),               // 53: antiphon.v1.Warning
-	(*Delta)(nil),                 // 54: antiphon.v1.Delta
-	(*Exchange)(nil),              // 55: antiphon.v1.Exchange
-	(*Run)(nil),                   // 56: antiphon.v1.Run
-	(*ToolCall)(nil),              // 57: antiphon.v1.ToolCall
-	(*Tool)(nil),                  // 58: antiphon.v1.Tool
-	(AttemptKind)(0),              // 59: antiphon.v1.AttemptKind
-	(*Parameters)(nil),            // 60: antiphon.v1.Parameters
-	(*ToolSet)(nil),               // 61: antiphon.v1.ToolSet
-	(*ToolChoice)(nil),            // 62: antiphon.v1.ToolChoice
-	(*Contract)(nil),              // 63: antiphon.v1.Contract
-	(*EffectiveSetting)(nil),      // 64: antiphon.v1.EffectiveSetting
-	(*ErrorStatus)(nil),           // 65: antiphon.v1.ErrorStatus
+	(*SpendLimit)(nil),            // 41: antiphon.v1.SpendLimit
+	(*Spent)(nil),                 // 42: antiphon.v1.Spent
+	(*ExchangePoint)(nil),         // 43: antiphon.v1.ExchangePoint
+	(*ThreadPoint)(nil),           // 44: antiphon.v1.ThreadPoint
+	(*ExecutionRequest)(nil),      // 45: antiphon.v1.ExecutionRequest
+	(*NewThread)(nil),             // 46: antiphon.v1.NewThread
+	(*ToolResults)(nil),           // 47: antiphon.v1.ToolResults
+	(UnansweredTools)(0),          // 48: antiphon.v1.UnansweredTools
+	(*ToolResult)(nil),            // 49: antiphon.v1.ToolResult
+	(*Message)(nil),               // 50: antiphon.v1.Message
+	(StopReason)(0),               // 51: antiphon.v1.StopReason
+	(*Usage)(nil),                 // 52: antiphon.v1.Usage
+	(*RunStarted)(nil),            // 53: antiphon.v1.RunStarted
+	(*AttemptStarted)(nil),        // 54: antiphon.v1.AttemptStarted
+	(*Warning)(nil),               // 55: antiphon.v1.Warning
+	(*Delta)(nil),                 // 56: antiphon.v1.Delta
+	(*Exchange)(nil),              // 57: antiphon.v1.Exchange
+	(*Run)(nil),                   // 58: antiphon.v1.Run
+	(*ToolCall)(nil),              // 59: antiphon.v1.ToolCall
+	(*Tool)(nil),                  // 60: antiphon.v1.Tool
+	(AttemptKind)(0),              // 61: antiphon.v1.AttemptKind
+	(*Parameters)(nil),            // 62: antiphon.v1.Parameters
+	(*ToolSet)(nil),               // 63: antiphon.v1.ToolSet
+	(*ToolChoice)(nil),            // 64: antiphon.v1.ToolChoice
+	(*Contract)(nil),              // 65: antiphon.v1.Contract
+	(*EffectiveSetting)(nil),      // 66: antiphon.v1.EffectiveSetting
+	(*ErrorStatus)(nil),           // 67: antiphon.v1.ErrorStatus
 }
 var file_antiphon_v1_coordination_proto_depIdxs = []int32{
 	0,  // 0: antiphon.v1.Coordination.state:type_name -> antiphon.v1.CoordinationState
@@ -3851,92 +3886,95 @@ var file_antiphon_v1_coordination_proto_depIdxs = []int32{
 	39, // 10: antiphon.v1.Coordination.create_time:type_name -> google.protobuf.Timestamp
 	39, // 11: antiphon.v1.Coordination.state_time:type_name -> google.protobuf.Timestamp
 	39, // 12: antiphon.v1.Coordination.update_time:type_name -> google.protobuf.Timestamp
-	4,  // 13: antiphon.v1.CoordinateRequest.start:type_name -> antiphon.v1.CoordinationStart
-	6,  // 14: antiphon.v1.CoordinateRequest.attach:type_name -> antiphon.v1.CoordinationAttach
-	7,  // 15: antiphon.v1.CoordinateRequest.next_action:type_name -> antiphon.v1.NextAction
-	11, // 16: antiphon.v1.CoordinateRequest.tool_results:type_name -> antiphon.v1.BatchResults
-	12, // 17: antiphon.v1.CoordinateRequest.generated:type_name -> antiphon.v1.Generated
-	15, // 18: antiphon.v1.CoordinateRequest.suspend:type_name -> antiphon.v1.CoordinationSuspend
-	16, // 19: antiphon.v1.CoordinateRequest.cancel:type_name -> antiphon.v1.CoordinationCancel
-	41, // 20: antiphon.v1.CoordinationStart.exchange:type_name -> antiphon.v1.ExchangePoint
-	42, // 21: antiphon.v1.CoordinationStart.thread:type_name -> antiphon.v1.ThreadPoint
-	5,  // 22: antiphon.v1.CoordinationStart.initial_request:type_name -> antiphon.v1.InitialRequest
-	39, // 23: antiphon.v1.CoordinationStart.deadline:type_name -> google.protobuf.Timestamp
-	40, // 24: antiphon.v1.CoordinationStart.decision_timeout:type_name -> google.protobuf.Duration
-	38, // 25: antiphon.v1.CoordinationStart.on_disconnect:type_name -> antiphon.v1.OnDisconnect
-	36, // 26: antiphon.v1.CoordinationStart.labels:type_name -> antiphon.v1.CoordinationStart.LabelsEntry
-	43, // 27: antiphon.v1.InitialRequest.request:type_name -> antiphon.v1.ExecutionRequest
-	42, // 28: antiphon.v1.InitialRequest.existing_thread:type_name -> antiphon.v1.ThreadPoint
-	44, // 29: antiphon.v1.InitialRequest.new_thread:type_name -> antiphon.v1.NewThread
-	8,  // 30: antiphon.v1.NextAction.turn:type_name -> antiphon.v1.NextTurn
-	9,  // 31: antiphon.v1.NextAction.stop:type_name -> antiphon.v1.StopAction
-	10, // 32: antiphon.v1.NextAction.fail:type_name -> antiphon.v1.FailAction
-	43, // 33: antiphon.v1.NextTurn.request:type_name -> antiphon.v1.ExecutionRequest
-	45, // 34: antiphon.v1.NextTurn.tool_results:type_name -> antiphon.v1.ToolResults
-	46, // 35: antiphon.v1.NextTurn.unanswered_tools:type_name -> antiphon.v1.UnansweredTools
-	37, // 36: antiphon.v1.FailAction.metadata:type_name -> antiphon.v1.FailAction.MetadataEntry
-	47, // 37: antiphon.v1.BatchResults.results:type_name -> antiphon.v1.ToolResult
-	13, // 38: antiphon.v1.Generated.answer:type_name -> antiphon.v1.GeneratedAnswer
-	14, // 39: antiphon.v1.Generated.failure:type_name -> antiphon.v1.GenerationFailure
-	48, // 40: antiphon.v1.GeneratedAnswer.assistant:type_name -> antiphon.v1.Message
-	49, // 41: antiphon.v1.GeneratedAnswer.stop_reason:type_name -> antiphon.v1.StopReason
-	50, // 42: antiphon.v1.GeneratedAnswer.usage:type_name -> antiphon.v1.Usage
-	40, // 43: antiphon.v1.GenerationFailure.retry_after:type_name -> google.protobuf.Duration
-	50, // 44: antiphon.v1.GenerationFailure.usage:type_name -> antiphon.v1.Usage
-	18, // 45: antiphon.v1.CoordinateResponse.started:type_name -> antiphon.v1.CoordinationStarted
-	19, // 46: antiphon.v1.CoordinateResponse.decision_needed:type_name -> antiphon.v1.DecisionNeeded
-	20, // 47: antiphon.v1.CoordinateResponse.tools_needed:type_name -> antiphon.v1.ToolsNeeded
-	22, // 48: antiphon.v1.CoordinateResponse.generation_needed:type_name -> antiphon.v1.GenerationNeeded
-	23, // 49: antiphon.v1.CoordinateResponse.accepted:type_name -> antiphon.v1.AnswerAccepted
-	25, // 50: antiphon.v1.CoordinateResponse.rejected:type_name -> antiphon.v1.AnswerRejected
-	51, // 51: antiphon.v1.CoordinateResponse.run_started:type_name -> antiphon.v1.RunStarted
-	52, // 52: antiphon.v1.CoordinateResponse.attempt:type_name -> antiphon.v1.AttemptStarted
-	53, // 53: antiphon.v1.CoordinateResponse.warning:type_name -> antiphon.v1.Warning
-	54, // 54: antiphon.v1.CoordinateResponse.delta:type_name -> antiphon.v1.Delta
-	27, // 55: antiphon.v1.CoordinateResponse.heartbeat:type_name -> antiphon.v1.CoordinationHeartbeat
-	28, // 56: antiphon.v1.CoordinateResponse.draining:type_name -> antiphon.v1.CoordinationDraining
-	29, // 57: antiphon.v1.CoordinateResponse.detached:type_name -> antiphon.v1.CoordinationDetached
-	30, // 58: antiphon.v1.CoordinateResponse.ended:type_name -> antiphon.v1.CoordinationEnded
-	0,  // 59: antiphon.v1.CoordinationStarted.state:type_name -> antiphon.v1.CoordinationState
-	55, // 60: antiphon.v1.DecisionNeeded.exchange:type_name -> antiphon.v1.Exchange
-	56, // 61: antiphon.v1.DecisionNeeded.run:type_name -> antiphon.v1.Run
-	39, // 62: antiphon.v1.DecisionNeeded.expire_time:type_name -> google.protobuf.Timestamp
-	55, // 63: antiphon.v1.ToolsNeeded.exchange:type_name -> antiphon.v1.Exchange
-	21, // 64: antiphon.v1.ToolsNeeded.calls:type_name -> antiphon.v1.NeededToolCall
-	47, // 65: antiphon.v1.ToolsNeeded.results:type_name -> antiphon.v1.ToolResult
-	57, // 66: antiphon.v1.NeededToolCall.call:type_name -> antiphon.v1.ToolCall
-	58, // 67: antiphon.v1.NeededToolCall.tool:type_name -> antiphon.v1.Tool
-	59, // 68: antiphon.v1.GenerationNeeded.kind:type_name -> antiphon.v1.AttemptKind
-	48, // 69: antiphon.v1.GenerationNeeded.messages:type_name -> antiphon.v1.Message
-	60, // 70: antiphon.v1.GenerationNeeded.parameters:type_name -> antiphon.v1.Parameters
-	61, // 71: antiphon.v1.GenerationNeeded.tools:type_name -> antiphon.v1.ToolSet
-	62, // 72: antiphon.v1.GenerationNeeded.tool_choice:type_name -> antiphon.v1.ToolChoice
-	63, // 73: antiphon.v1.GenerationNeeded.contract:type_name -> antiphon.v1.Contract
-	64, // 74: antiphon.v1.GenerationNeeded.effective_settings:type_name -> antiphon.v1.EffectiveSetting
-	39, // 75: antiphon.v1.GenerationNeeded.expire_time:type_name -> google.protobuf.Timestamp
-	24, // 76: antiphon.v1.AnswerAccepted.batch:type_name -> antiphon.v1.BatchProgress
-	47, // 77: antiphon.v1.BatchProgress.results:type_name -> antiphon.v1.ToolResult
-	65, // 78: antiphon.v1.AnswerRejected.error:type_name -> antiphon.v1.ErrorStatus
-	26, // 79: antiphon.v1.AnswerRejected.fields:type_name -> antiphon.v1.FieldProblem
-	40, // 80: antiphon.v1.AnswerRejected.retry_after:type_name -> google.protobuf.Duration
-	39, // 81: antiphon.v1.CoordinationHeartbeat.time:type_name -> google.protobuf.Timestamp
-	39, // 82: antiphon.v1.CoordinationDraining.deadline:type_name -> google.protobuf.Timestamp
-	1,  // 83: antiphon.v1.CoordinationDetached.reason:type_name -> antiphon.v1.DetachReason
-	0,  // 84: antiphon.v1.CoordinationDetached.state:type_name -> antiphon.v1.CoordinationState
-	39, // 85: antiphon.v1.CoordinationDetached.expire_time:type_name -> google.protobuf.Timestamp
-	31, // 86: antiphon.v1.CoordinationEnded.stopped:type_name -> antiphon.v1.CoordinationStopped
-	32, // 87: antiphon.v1.CoordinationEnded.exhausted:type_name -> antiphon.v1.CoordinationExhausted
-	33, // 88: antiphon.v1.CoordinationEnded.failed:type_name -> antiphon.v1.CoordinationFailed
-	34, // 89: antiphon.v1.CoordinationEnded.cancelled:type_name -> antiphon.v1.CoordinationCancelled
-	55, // 90: antiphon.v1.CoordinationEnded.undelivered_exchange:type_name -> antiphon.v1.Exchange
-	65, // 91: antiphon.v1.CoordinationFailed.error:type_name -> antiphon.v1.ErrorStatus
-	10, // 92: antiphon.v1.CoordinationFailed.caller_failure:type_name -> antiphon.v1.FailAction
-	65, // 93: antiphon.v1.CoordinationCancelled.error:type_name -> antiphon.v1.ErrorStatus
-	94, // [94:94] is the sub-list for method output_type
-	94, // [94:94] is the sub-list for method input_type
-	94, // [94:94] is the sub-list for extension type_name
-	94, // [94:94] is the sub-list for extension extendee
-	0,  // [0:94] is the sub-list for field type_name
+	41, // 13: antiphon.v1.Coordination.spend_limit:type_name -> antiphon.v1.SpendLimit
+	42, // 14: antiphon.v1.Coordination.spent:type_name -> antiphon.v1.Spent
+	4,  // 15: antiphon.v1.CoordinateRequest.start:type_name -> antiphon.v1.CoordinationStart
+	6,  // 16: antiphon.v1.CoordinateRequest.attach:type_name -> antiphon.v1.CoordinationAttach
+	7,  // 17: antiphon.v1.CoordinateRequest.next_action:type_name -> antiphon.v1.NextAction
+	11, // 18: antiphon.v1.CoordinateRequest.tool_results:type_name -> antiphon.v1.BatchResults
+	12, // 19: antiphon.v1.CoordinateRequest.generated:type_name -> antiphon.v1.Generated
+	15, // 20: antiphon.v1.CoordinateRequest.suspend:type_name -> antiphon.v1.CoordinationSuspend
+	16, // 21: antiphon.v1.CoordinateRequest.cancel:type_name -> antiphon.v1.CoordinationCancel
+	43, // 22: antiphon.v1.CoordinationStart.exchange:type_name -> antiphon.v1.ExchangePoint
+	44, // 23: antiphon.v1.CoordinationStart.thread:type_name -> antiphon.v1.ThreadPoint
+	5,  // 24: antiphon.v1.CoordinationStart.initial_request:type_name -> antiphon.v1.InitialRequest
+	39, // 25: antiphon.v1.CoordinationStart.deadline:type_name -> google.protobuf.Timestamp
+	40, // 26: antiphon.v1.CoordinationStart.decision_timeout:type_name -> google.protobuf.Duration
+	38, // 27: antiphon.v1.CoordinationStart.on_disconnect:type_name -> antiphon.v1.OnDisconnect
+	36, // 28: antiphon.v1.CoordinationStart.labels:type_name -> antiphon.v1.CoordinationStart.LabelsEntry
+	41, // 29: antiphon.v1.CoordinationStart.spend_limit:type_name -> antiphon.v1.SpendLimit
+	45, // 30: antiphon.v1.InitialRequest.request:type_name -> antiphon.v1.ExecutionRequest
+	44, // 31: antiphon.v1.InitialRequest.existing_thread:type_name -> antiphon.v1.ThreadPoint
+	46, // 32: antiphon.v1.InitialRequest.new_thread:type_name -> antiphon.v1.NewThread
+	8,  // 33: antiphon.v1.NextAction.turn:type_name -> antiphon.v1.NextTurn
+	9,  // 34: antiphon.v1.NextAction.stop:type_name -> antiphon.v1.StopAction
+	10, // 35: antiphon.v1.NextAction.fail:type_name -> antiphon.v1.FailAction
+	45, // 36: antiphon.v1.NextTurn.request:type_name -> antiphon.v1.ExecutionRequest
+	47, // 37: antiphon.v1.NextTurn.tool_results:type_name -> antiphon.v1.ToolResults
+	48, // 38: antiphon.v1.NextTurn.unanswered_tools:type_name -> antiphon.v1.UnansweredTools
+	37, // 39: antiphon.v1.FailAction.metadata:type_name -> antiphon.v1.FailAction.MetadataEntry
+	49, // 40: antiphon.v1.BatchResults.results:type_name -> antiphon.v1.ToolResult
+	13, // 41: antiphon.v1.Generated.answer:type_name -> antiphon.v1.GeneratedAnswer
+	14, // 42: antiphon.v1.Generated.failure:type_name -> antiphon.v1.GenerationFailure
+	50, // 43: antiphon.v1.GeneratedAnswer.assistant:type_name -> antiphon.v1.Message
+	51, // 44: antiphon.v1.GeneratedAnswer.stop_reason:type_name -> antiphon.v1.StopReason
+	52, // 45: antiphon.v1.GeneratedAnswer.usage:type_name -> antiphon.v1.Usage
+	40, // 46: antiphon.v1.GenerationFailure.retry_after:type_name -> google.protobuf.Duration
+	52, // 47: antiphon.v1.GenerationFailure.usage:type_name -> antiphon.v1.Usage
+	18, // 48: antiphon.v1.CoordinateResponse.started:type_name -> antiphon.v1.CoordinationStarted
+	19, // 49: antiphon.v1.CoordinateResponse.decision_needed:type_name -> antiphon.v1.DecisionNeeded
+	20, // 50: antiphon.v1.CoordinateResponse.tools_needed:type_name -> antiphon.v1.ToolsNeeded
+	22, // 51: antiphon.v1.CoordinateResponse.generation_needed:type_name -> antiphon.v1.GenerationNeeded
+	23, // 52: antiphon.v1.CoordinateResponse.accepted:type_name -> antiphon.v1.AnswerAccepted
+	25, // 53: antiphon.v1.CoordinateResponse.rejected:type_name -> antiphon.v1.AnswerRejected
+	53, // 54: antiphon.v1.CoordinateResponse.run_started:type_name -> antiphon.v1.RunStarted
+	54, // 55: antiphon.v1.CoordinateResponse.attempt:type_name -> antiphon.v1.AttemptStarted
+	55, // 56: antiphon.v1.CoordinateResponse.warning:type_name -> antiphon.v1.Warning
+	56, // 57: antiphon.v1.CoordinateResponse.delta:type_name -> antiphon.v1.Delta
+	27, // 58: antiphon.v1.CoordinateResponse.heartbeat:type_name -> antiphon.v1.CoordinationHeartbeat
+	28, // 59: antiphon.v1.CoordinateResponse.draining:type_name -> antiphon.v1.CoordinationDraining
+	29, // 60: antiphon.v1.CoordinateResponse.detached:type_name -> antiphon.v1.CoordinationDetached
+	30, // 61: antiphon.v1.CoordinateResponse.ended:type_name -> antiphon.v1.CoordinationEnded
+	0,  // 62: antiphon.v1.CoordinationStarted.state:type_name -> antiphon.v1.CoordinationState
+	57, // 63: antiphon.v1.DecisionNeeded.exchange:type_name -> antiphon.v1.Exchange
+	58, // 64: antiphon.v1.DecisionNeeded.run:type_name -> antiphon.v1.Run
+	39, // 65: antiphon.v1.DecisionNeeded.expire_time:type_name -> google.protobuf.Timestamp
+	57, // 66: antiphon.v1.ToolsNeeded.exchange:type_name -> antiphon.v1.Exchange
+	21, // 67: antiphon.v1.ToolsNeeded.calls:type_name -> antiphon.v1.NeededToolCall
+	49, // 68: antiphon.v1.ToolsNeeded.results:type_name -> antiphon.v1.ToolResult
+	59, // 69: antiphon.v1.NeededToolCall.call:type_name -> antiphon.v1.ToolCall
+	60, // 70: antiphon.v1.NeededToolCall.tool:type_name -> antiphon.v1.Tool
+	61, // 71: antiphon.v1.GenerationNeeded.kind:type_name -> antiphon.v1.AttemptKind
+	50, // 72: antiphon.v1.GenerationNeeded.messages:type_name -> antiphon.v1.Message
+	62, // 73: antiphon.v1.GenerationNeeded.parameters:type_name -> antiphon.v1.Parameters
+	63, // 74: antiphon.v1.GenerationNeeded.tools:type_name -> antiphon.v1.ToolSet
+	64, // 75: antiphon.v1.GenerationNeeded.tool_choice:type_name -> antiphon.v1.ToolChoice
+	65, // 76: antiphon.v1.GenerationNeeded.contract:type_name -> antiphon.v1.Contract
+	66, // 77: antiphon.v1.GenerationNeeded.effective_settings:type_name -> antiphon.v1.EffectiveSetting
+	39, // 78: antiphon.v1.GenerationNeeded.expire_time:type_name -> google.protobuf.Timestamp
+	24, // 79: antiphon.v1.AnswerAccepted.batch:type_name -> antiphon.v1.BatchProgress
+	49, // 80: antiphon.v1.BatchProgress.results:type_name -> antiphon.v1.ToolResult
+	67, // 81: antiphon.v1.AnswerRejected.error:type_name -> antiphon.v1.ErrorStatus
+	26, // 82: antiphon.v1.AnswerRejected.fields:type_name -> antiphon.v1.FieldProblem
+	40, // 83: antiphon.v1.AnswerRejected.retry_after:type_name -> google.protobuf.Duration
+	39, // 84: antiphon.v1.CoordinationHeartbeat.time:type_name -> google.protobuf.Timestamp
+	39, // 85: antiphon.v1.CoordinationDraining.deadline:type_name -> google.protobuf.Timestamp
+	1,  // 86: antiphon.v1.CoordinationDetached.reason:type_name -> antiphon.v1.DetachReason
+	0,  // 87: antiphon.v1.CoordinationDetached.state:type_name -> antiphon.v1.CoordinationState
+	39, // 88: antiphon.v1.CoordinationDetached.expire_time:type_name -> google.protobuf.Timestamp
+	31, // 89: antiphon.v1.CoordinationEnded.stopped:type_name -> antiphon.v1.CoordinationStopped
+	32, // 90: antiphon.v1.CoordinationEnded.exhausted:type_name -> antiphon.v1.CoordinationExhausted
+	33, // 91: antiphon.v1.CoordinationEnded.failed:type_name -> antiphon.v1.CoordinationFailed
+	34, // 92: antiphon.v1.CoordinationEnded.cancelled:type_name -> antiphon.v1.CoordinationCancelled
+	57, // 93: antiphon.v1.CoordinationEnded.undelivered_exchange:type_name -> antiphon.v1.Exchange
+	67, // 94: antiphon.v1.CoordinationFailed.error:type_name -> antiphon.v1.ErrorStatus
+	10, // 95: antiphon.v1.CoordinationFailed.caller_failure:type_name -> antiphon.v1.FailAction
+	67, // 96: antiphon.v1.CoordinationCancelled.error:type_name -> antiphon.v1.ErrorStatus
+	97, // [97:97] is the sub-list for method output_type
+	97, // [97:97] is the sub-list for method input_type
+	97, // [97:97] is the sub-list for extension type_name
+	97, // [97:97] is the sub-list for extension extendee
+	0,  // [0:97] is the sub-list for field type_name
 }
 
 func init() { file_antiphon_v1_coordination_proto_init() }

@@ -169,6 +169,10 @@ const (
 	// PERMISSION_DENIED: the credential does not allow this. Metadata: `scope` that is missing, or `namespace` that it opens where the call names
 	// another; neither depends on what is stored.
 	ErrorReason_ERROR_REASON_SCOPE_MISSING ErrorReason = 66
+	// RESOURCE_EXHAUSTED, without RetryInfo: as much was spent as the credential may in a day, or the coordination in all; nothing was claimed or
+	// sent to a model. Or what a call costs cannot be told where that is limited. Metadata: `limit`, `max`, `spent`, `currency` of a cost,
+	// `resets_at_ms` of a day (milliseconds since 1970); `backend_id` and `model` that have no price.
+	ErrorReason_ERROR_REASON_SPEND_LIMIT ErrorReason = 67
 )
 
 // Enum value maps for ErrorReason.
@@ -241,6 +245,7 @@ var (
 		64: "ERROR_REASON_ERASE_SHARED",
 		65: "ERROR_REASON_UNAUTHENTICATED",
 		66: "ERROR_REASON_SCOPE_MISSING",
+		67: "ERROR_REASON_SPEND_LIMIT",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":                       0,
@@ -310,6 +315,7 @@ var (
 		"ERROR_REASON_ERASE_SHARED":                      64,
 		"ERROR_REASON_UNAUTHENTICATED":                   65,
 		"ERROR_REASON_SCOPE_MISSING":                     66,
+		"ERROR_REASON_SPEND_LIMIT":                       67,
 	}
 )
 
@@ -425,7 +431,7 @@ const file_antiphon_v1_error_proto_rawDesc = "" +
 	"\bmetadata\x18\x04 \x03(\v2&.antiphon.v1.ErrorStatus.MetadataEntryR\bmetadata\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*\xb3\x12\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*\xd1\x12\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bERROR_REASON_INVALID_FIELDS\x10\x01\x12 \n" +
@@ -494,7 +500,8 @@ const file_antiphon_v1_error_proto_rawDesc = "" +
 	"\x1fERROR_REASON_DOCUMENT_NOT_FOUND\x10?\x12\x1d\n" +
 	"\x19ERROR_REASON_ERASE_SHARED\x10@\x12 \n" +
 	"\x1cERROR_REASON_UNAUTHENTICATED\x10A\x12\x1e\n" +
-	"\x1aERROR_REASON_SCOPE_MISSING\x10BB\x8e\x01\n" +
+	"\x1aERROR_REASON_SCOPE_MISSING\x10B\x12\x1c\n" +
+	"\x18ERROR_REASON_SPEND_LIMIT\x10CB\x8e\x01\n" +
 	"\x0fcom.antiphon.v1B\n" +
 	"ErrorProtoP\x01Z\"antiphon/gen/antiphonv1;antiphonv1\xa2\x02\x03AXX\xaa\x02\vAntiphon.V1\xca\x02\vAntiphon\\V1\xe2\x02\x17Antiphon\\V1\\GPBMetadata\xea\x02\fAntiphon::V1b\x06proto3"
 

@@ -198,6 +198,173 @@ func (x *Usage) GetProviderJson() string {
 	return ""
 }
 
+// An amount of a currency.
+type CostAmount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The code of the currency, such as `USD`.
+	Currency string `protobuf:"bytes,1,opt,name=currency,proto3" json:"currency,omitempty"`
+	// Required. The amount as a decimal number in text, such as `2.50`.
+	Amount        string `protobuf:"bytes,2,opt,name=amount,proto3" json:"amount,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CostAmount) Reset() {
+	*x = CostAmount{}
+	mi := &file_antiphon_v1_usage_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CostAmount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CostAmount) ProtoMessage() {}
+
+func (x *CostAmount) ProtoReflect() protoreflect.Message {
+	mi := &file_antiphon_v1_usage_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CostAmount.ProtoReflect.Descriptor instead.
+func (*CostAmount) Descriptor() ([]byte, []int) {
+	return file_antiphon_v1_usage_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *CostAmount) GetCurrency() string {
+	if x != nil {
+		return x.Currency
+	}
+	return ""
+}
+
+func (x *CostAmount) GetAmount() string {
+	if x != nil {
+		return x.Amount
+	}
+	return ""
+}
+
+// How much may be spent on calls to models that the server makes. What is reached is over: the call that reaches a limit is the last, and what
+// is at work then is finished.
+type SpendLimit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Optional. Tokens read and written, at least 1; no limit when absent.
+	Tokens *uint64 `protobuf:"varint,1,opt,name=tokens,proto3,oneof" json:"tokens,omitempty"`
+	// Optional. What they may cost by the prices of profiles, over 0, with up to 9 digits on each side of the point; no limit when absent. A
+	// model without prices in the currency is refused then.
+	Cost          *CostAmount `protobuf:"bytes,2,opt,name=cost,proto3" json:"cost,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SpendLimit) Reset() {
+	*x = SpendLimit{}
+	mi := &file_antiphon_v1_usage_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SpendLimit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SpendLimit) ProtoMessage() {}
+
+func (x *SpendLimit) ProtoReflect() protoreflect.Message {
+	mi := &file_antiphon_v1_usage_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SpendLimit.ProtoReflect.Descriptor instead.
+func (*SpendLimit) Descriptor() ([]byte, []int) {
+	return file_antiphon_v1_usage_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *SpendLimit) GetTokens() uint64 {
+	if x != nil && x.Tokens != nil {
+		return *x.Tokens
+	}
+	return 0
+}
+
+func (x *SpendLimit) GetCost() *CostAmount {
+	if x != nil {
+		return x.Cost
+	}
+	return nil
+}
+
+// What calls to models that the server made consumed, as far as providers said so.
+type Spent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Output only. Tokens read and written.
+	Tokens uint64 `protobuf:"varint,1,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// Output only. What they may have cost by the prices of profiles, one for each currency, in the order of their codes.
+	Costs         []*CostAmount `protobuf:"bytes,2,rep,name=costs,proto3" json:"costs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Spent) Reset() {
+	*x = Spent{}
+	mi := &file_antiphon_v1_usage_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Spent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Spent) ProtoMessage() {}
+
+func (x *Spent) ProtoReflect() protoreflect.Message {
+	mi := &file_antiphon_v1_usage_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Spent.ProtoReflect.Descriptor instead.
+func (*Spent) Descriptor() ([]byte, []int) {
+	return file_antiphon_v1_usage_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Spent) GetTokens() uint64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *Spent) GetCosts() []*CostAmount {
+	if x != nil {
+		return x.Costs
+	}
+	return nil
+}
+
 var File_antiphon_v1_usage_proto protoreflect.FileDescriptor
 
 const file_antiphon_v1_usage_proto_rawDesc = "" +
@@ -218,7 +385,19 @@ const file_antiphon_v1_usage_proto_rawDesc = "" +
 	"\r_total_tokensB\x16\n" +
 	"\x14_cached_input_tokensB\x17\n" +
 	"\x15_cache_written_tokensB\x13\n" +
-	"\x11_reasoning_tokens*\x98\x01\n" +
+	"\x11_reasoning_tokens\"@\n" +
+	"\n" +
+	"CostAmount\x12\x1a\n" +
+	"\bcurrency\x18\x01 \x01(\tR\bcurrency\x12\x16\n" +
+	"\x06amount\x18\x02 \x01(\tR\x06amount\"a\n" +
+	"\n" +
+	"SpendLimit\x12\x1b\n" +
+	"\x06tokens\x18\x01 \x01(\x04H\x00R\x06tokens\x88\x01\x01\x12+\n" +
+	"\x04cost\x18\x02 \x01(\v2\x17.antiphon.v1.CostAmountR\x04costB\t\n" +
+	"\a_tokens\"N\n" +
+	"\x05Spent\x12\x16\n" +
+	"\x06tokens\x18\x01 \x01(\x04R\x06tokens\x12-\n" +
+	"\x05costs\x18\x02 \x03(\v2\x17.antiphon.v1.CostAmountR\x05costs*\x98\x01\n" +
 	"\x11UsageCompleteness\x12\"\n" +
 	"\x1eUSAGE_COMPLETENESS_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bUSAGE_COMPLETENESS_COMPLETE\x10\x01\x12\x1e\n" +
@@ -240,18 +419,23 @@ func file_antiphon_v1_usage_proto_rawDescGZIP() []byte {
 }
 
 var file_antiphon_v1_usage_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_antiphon_v1_usage_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_antiphon_v1_usage_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_antiphon_v1_usage_proto_goTypes = []any{
 	(UsageCompleteness)(0), // 0: antiphon.v1.UsageCompleteness
 	(*Usage)(nil),          // 1: antiphon.v1.Usage
+	(*CostAmount)(nil),     // 2: antiphon.v1.CostAmount
+	(*SpendLimit)(nil),     // 3: antiphon.v1.SpendLimit
+	(*Spent)(nil),          // 4: antiphon.v1.Spent
 }
 var file_antiphon_v1_usage_proto_depIdxs = []int32{
 	0, // 0: antiphon.v1.Usage.completeness:type_name -> antiphon.v1.UsageCompleteness
-	1, // [1:1] is the sub-list for method output_type
-	1, // [1:1] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	2, // 1: antiphon.v1.SpendLimit.cost:type_name -> antiphon.v1.CostAmount
+	2, // 2: antiphon.v1.Spent.costs:type_name -> antiphon.v1.CostAmount
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_antiphon_v1_usage_proto_init() }
@@ -260,13 +444,14 @@ func file_antiphon_v1_usage_proto_init() {
 		return
 	}
 	file_antiphon_v1_usage_proto_msgTypes[0].OneofWrappers = []any{}
+	file_antiphon_v1_usage_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_antiphon_v1_usage_proto_rawDesc), len(file_antiphon_v1_usage_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   1,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -4,7 +4,7 @@ use prost_types::Duration;
 
 use super::super::execution::{self, Request};
 use super::super::thread::{self, Point};
-use super::super::{Path, Problems, capture, id, label, moment, problem};
+use super::super::{Path, Problems, capture, id, label, moment, problem, spend};
 use crate::app::coordination::ask::{From, Start};
 use crate::app::turn::{Base, Turn};
 use crate::domain::coordination::Terms;
@@ -36,6 +36,7 @@ pub fn from_pb(start: pb::CoordinationStart, at: &Path<'_>, problems: &mut Probl
     let on_disconnect = execution::on_disconnect_from_pb(start.on_disconnect, &at.field("on_disconnect"), problems)
         .map(|chosen| chosen.unwrap_or(OnDisconnect::Finish));
     let labels = label::from_pb(start.labels, &at.field("labels"), problems);
+    let spend_limit = spend::limit_from_pb(start.spend_limit, &at.field("spend_limit"), problems);
     let choices = "`exchange`, `thread` or `initial_request`";
     let began = problem::required(start.from, choices, &at.field("from"), problems)
         .and_then(|from| began_from_pb(from, at, problems));
@@ -53,6 +54,7 @@ pub fn from_pb(start: pb::CoordinationStart, at: &Path<'_>, problems: &mut Probl
         on_busy,
         unanswered,
         omit_generation_history: start.omit_generation_history,
+        spend_limit: spend_limit?,
     };
     let start = Start { id: id?, fingerprint, from, terms, labels: labels?, ephemeral: start.ephemeral };
     fits.then_some(start)

@@ -1,6 +1,6 @@
 //! A coordination as callers see it. It must not know what it waits for in full: that is told as in its stream.
 
-use super::super::{id, moment};
+use super::super::{id, moment, spend};
 use super::told;
 use crate::app::coordination::Whole;
 use crate::app::coordination::told::View;
@@ -56,6 +56,8 @@ pub fn to_pb(view: View) -> pb::Coordination {
         create_time: Some(moment::to_pb(coordination.created_at)),
         state_time: Some(moment::to_pb(coordination.state_at)),
         update_time: Some(moment::to_pb(coordination.updated_at)),
+        spend_limit: spend::limit_to_pb(&coordination.terms.spend_limit),
+        spent: Some(spend::spent_to_pb(&coordination.spent)),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::domain::id::{CallId, CoordinationId, Hash, Moment, Namespace};
 use crate::domain::message::{Kind, Media, Message, Part, Role, ToolResult};
 use crate::domain::run::OnDisconnect;
 use crate::domain::settings::{Contract, Parameters, ToolChoice};
+use crate::domain::spend::{SpendLimit, Spent};
 use crate::domain::thread::{OnBusy, Unanswered};
 use crate::domain::tool::{Offer, ToolSet};
 use crate::store::layout::Kind as Record;
@@ -32,6 +33,7 @@ pub(crate) fn coordination(id: &str, asked: u64) -> Coordination {
             on_busy: OnBusy::Reject,
             unanswered: Unanswered::Reject,
             omit_generation_history: false,
+            spend_limit: SpendLimit::default(),
         },
         labels: Default::default(),
         start: None,
@@ -45,6 +47,7 @@ pub(crate) fn coordination(id: &str, asked: u64) -> Coordination {
         created_at: Moment(1),
         state_at: Moment(1),
         updated_at: Moment(1),
+        spent: Spent::default(),
     }
 }
 

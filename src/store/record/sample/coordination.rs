@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::{
-    attempt_kind, exchange_id, fault, hash, labels, message, moment, name, run_id, setting, text, thread_id, tool_set,
-    warning,
+    attempt_kind, exchange_id, fault, hash, labels, message, moment, name, run_id, setting, spend_limit, spent, text,
+    thread_id, tool_set, warning,
 };
 use crate::domain::coordination::{
     Answered, Batch, BatchProgress, CallerFailure, Coordination, Decision, End, Failure, Frame, Generation, Outcome,
@@ -36,7 +36,7 @@ fn terms() -> impl Strategy<Value = Terms> {
         select(vec![OnBusy::Reject, OnBusy::Fork, OnBusy::Enqueue, OnBusy::Interrupt]),
         select(vec![Unanswered::Reject, Unanswered::Interrupt, Unanswered::Abandon]),
     );
-    (limits, times, choices).prop_map(|(limits, times, choices)| {
+    (limits, times, choices, spend_limit()).prop_map(|(limits, times, choices, spend_limit)| {
         let (additional_turns, tool_round_limit, deltas, omit_generation_history) = limits;
         let (deadline, decision_timeout_ms, expiry_ms) = times;
         let (on_disconnect, on_busy, unanswered) = choices;
@@ -51,6 +51,7 @@ fn terms() -> impl Strategy<Value = Terms> {
             on_busy,
             unanswered,
             omit_generation_history,
+            spend_limit,
         }
     })
 }
@@ -110,7 +111,7 @@ pub(crate) fn coordination() -> impl Strategy<Value = Coordination> {
     let place = (of(exchange_id()), of(exchange_id()), of(thread_id()), any::<u32>());
     let rest = (state(), of(run_id()), any::<u64>());
     let times = (of(moment()), moment(), moment(), moment());
-    (names, place, rest, times).prop_map(|(names, place, rest, times)| {
+    (names, place, rest, times, spent()).prop_map(|(names, place, rest, times, spent)| {
         let (id, fingerprint, terms, labels) = names;
         let (start, exchange, thread, turns_started) = place;
         let (state, interrupted, last_sequence) = rest;
@@ -131,6 +132,7 @@ pub(crate) fn coordination() -> impl Strategy<Value = Coordination> {
             created_at,
             state_at,
             updated_at,
+            spent,
         }
     })
 }

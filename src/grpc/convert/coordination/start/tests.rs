@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::*;
 use crate::domain::fault::Fault;
 use crate::domain::id::{Moment, RunId, ThreadId};
+use crate::domain::spend::SpendLimit;
 use crate::grpc::convert::problem::whole;
 use pb::coordination_start::From as Pb;
 use pb::initial_request::Thread;
@@ -76,6 +77,7 @@ fn a_start_says_what_is_agreed() {
         on_busy: OnBusy::Fork,
         unanswered: Unanswered::Interrupt,
         omit_generation_history: true,
+        spend_limit: SpendLimit::default(),
     };
     assert_eq!(read.terms, terms);
     assert_eq!(read.id.map(|id| id.to_string()), Some("c:1".to_owned()));
@@ -98,6 +100,7 @@ fn what_is_not_said_has_a_default() {
         on_busy: OnBusy::Reject,
         unanswered: Unanswered::Reject,
         omit_generation_history: false,
+        spend_limit: SpendLimit::default(),
     };
     assert_eq!((read.terms, read.id), (terms, None));
     assert!(matches!(read.from, From::Exchange(id) if id == ExchangeId::new(Uuid::from_u128(1))));

@@ -13,6 +13,7 @@ use crate::domain::id::{CallId, CoordinationId, ExchangeId, Hash, Moment, RunId,
 use crate::domain::message::{Message, Part, Role, ToolCall, ToolResult};
 use crate::domain::run::{AttemptKind, OnDisconnect};
 use crate::domain::settings::{Contract, EffectiveSetting, Parameters, Source, ToolChoice, Warning};
+use crate::domain::spend::{SpendLimit, Spent};
 use crate::domain::thread::{OnBusy, Unanswered};
 use crate::domain::tool::ToolSet;
 use crate::engine::backend::Delta;
@@ -87,6 +88,7 @@ fn view(state: domain::State) -> View {
             on_busy: OnBusy::Reject,
             unanswered: Unanswered::Reject,
             omit_generation_history: false,
+            spend_limit: SpendLimit::default(),
         },
         labels: BTreeMap::from([("k".to_owned(), "v".to_owned())]),
         start: Some(exchange_id(1)),
@@ -100,6 +102,7 @@ fn view(state: domain::State) -> View {
         created_at: Moment(1_000),
         state_at: Moment(2_000),
         updated_at: Moment(3_000),
+        spent: Spent::default(),
     };
     View { coordination, attached: false, ephemeral: false }
 }
@@ -367,6 +370,8 @@ fn a_coordination_goes_out_whole() {
         create_time: seconds(1),
         state_time: seconds(2),
         update_time: seconds(3),
+        spend_limit: None,
+        spent: Some(pb::Spent::default()),
     };
     assert_eq!(out, expected);
     let tools = view::to_pb(view(waits_for_tools()));

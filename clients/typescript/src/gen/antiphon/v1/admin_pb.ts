@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file antiphon/v1/admin.proto.
  */
 export const file_antiphon_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("ChdhbnRpcGhvbi92MS9hZG1pbi5wcm90bxILYW50aXBob24udjEi0AIKClNlcnZlckluZm8SDwoHdmVyc2lvbhgBIAEoCRITCgthcGlfdmVyc2lvbhgCIAEoCRIRCgluYW1lc3BhY2UYAyABKAkSJQoFc3RvcmUYBCABKAsyFi5hbnRpcGhvbi52MS5TdG9yZUluZm8SEAoIZHJhaW5pbmcYBSABKAgSLgoKc3RhcnRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoGdXB0aW1lGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEiIKBmxpbWl0cxgIIAMoCzISLmFudGlwaG9uLnYxLkxpbWl0Eh4KFnVuaW1wbGVtZW50ZWRfZmVhdHVyZXMYCSADKAkSMQoKY29uZmlndXJlZBgKIAEoCzIdLmFudGlwaG9uLnYxLkNvbmZpZ3VyZWRDb3VudHMihQEKCVN0b3JlSW5mbxIMCgRraW5kGAEgASgJEhYKDmZvcm1hdF92ZXJzaW9uGAIgASgNEigKBmhlYWx0aBgDIAEoDjIYLmFudGlwaG9uLnYxLlN0b3JlSGVhbHRoEhUKDWhlYWx0aF9yZWFzb24YBCABKAkSEQoJZXBoZW1lcmFsGAUgASgIIjIKBUxpbWl0EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAQSDAoEdW5pdBgDIAEoCSJaChBDb25maWd1cmVkQ291bnRzEg8KB3Byb21wdHMYASABKA0SEAoIcHJvZmlsZXMYAiABKA0SEAoIYmFja2VuZHMYAyABKA0SEQoJY29udHJhY3RzGAQgASgNIj4KC1JlY29yZENvdW50EgwKBGtpbmQYASABKAkSDQoFY291bnQYAiABKAQSEgoKc2l6ZV9ieXRlcxgDIAEoBCJWCgdGaW5kaW5nEgwKBGNvZGUYASABKAkSDAoEa2luZBgCIAEoCRIOCgZyZWNvcmQYAyABKAkSDwoHbWVzc2FnZRgEIAEoCRIOCgZyZW1lZHkYBSABKAkidAoPVHJhbnNmZXJTdW1tYXJ5EhIKCmxpbmVfY291bnQYASABKAQSEgoKc2l6ZV9ieXRlcxgCIAEoBBIpCgdyZWNvcmRzGAMgAygLMhguYW50aXBob24udjEuUmVjb3JkQ291bnQSDgoGYmxha2UzGAQgASgJIjcKDVRyYW5zZmVyQ2h1bmsSEgoKbGluZXNfanNvbhgBIAEoCRISCgpmaXJzdF9saW5lGAIgASgEItEBCg9SZXRlbnRpb25UYXJnZXQSLgoIZXhjaGFuZ2UYASABKAsyGi5hbnRpcGhvbi52MS5FeGNoYW5nZVBvaW50SAASLQoGdGhyZWFkGAIgASgLMhsuYW50aXBob24udjEuUmV0YWluZWRUaHJlYWRIABInCgNydW4YAyABKAsyGC5hbnRpcGhvbi52MS5SZXRhaW5lZFJ1bkgAEiwKB3N1YnRyZWUYBCABKAsyGS5hbnRpcGhvbi52MS5TdWJ0cmVlU2NvcGVIAEIICgZ0YXJnZXQiIwoOUmV0YWluZWRUaHJlYWQSEQoJdGhyZWFkX2lkGAEgASgJIh0KC1JldGFpbmVkUnVuEg4KBnJ1bl9pZBgBIAEoCSKCAQoDUGluEg4KBnBpbl9pZBgBIAEoCRIsCgZ0YXJnZXQYAiABKAsyHC5hbnRpcGhvbi52MS5SZXRlbnRpb25UYXJnZXQSDAoEbm90ZRgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAidwoGRXhwaXJ5EiwKBnRhcmdldBgBIAEoCzIcLmFudGlwaG9uLnYxLlJldGVudGlvblRhcmdldBIvCgtleHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcGlubmVkGAMgASgIItQCCgxFcmFzZVJlY2VpcHQSEgoKcmVjZWlwdF9pZBgBIAEoCRIsCgZ0YXJnZXQYAiABKAsyHC5hbnRpcGhvbi52MS5SZXRlbnRpb25UYXJnZXQSJAoEbW9kZRgDIAEoDjIWLmFudGlwaG9uLnYxLkVyYXNlTW9kZRIMCgRub3RlGAQgASgJEhcKD3RvbWJzdG9uZV9jb3VudBgFIAEoBBIoCgZlcmFzZWQYBiADKAsyGC5hbnRpcGhvbi52MS5SZWNvcmRDb3VudBIcChRzaGFyZWRfY29udGVudF9jb3VudBgHIAEoBBIqCgp0b21ic3RvbmVzGAggAygLMhYuYW50aXBob24udjEuVG9tYnN0b25lEi4KCmVyYXNlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWVyYXNlZF9ieRgKIAEoCSJRCgxDb25maWdDaGFuZ2USDAoEa2luZBgBIAEoCRIKCgJpZBgCIAEoCRInCgZjaGFuZ2UYAyABKA4yFy5hbnRpcGhvbi52MS5DaGFuZ2VLaW5kIj0KDUNvbmZpZ1Byb2JsZW0SDAoEZmlsZRgBIAEoCRINCgVwbGFjZRgCIAEoCRIPCgdtZXNzYWdlGAMgASgJKoABCgtTdG9yZUhlYWx0aBIcChhTVE9SRV9IRUFMVEhfVU5TUEVDSUZJRUQQABIZChVTVE9SRV9IRUFMVEhfV1JJVEFCTEUQARIaChZTVE9SRV9IRUFMVEhfUkVBRF9PTkxZEAISHAoYU1RPUkVfSEVBTFRIX1VOQVZBSUxBQkxFEAMqcAoOVHJhbnNmZXJGb3JtYXQSHwobVFJBTlNGRVJfRk9STUFUX1VOU1BFQ0lGSUVEEAASHAoYVFJBTlNGRVJfRk9STUFUX0FOVElQSE9OEAESHwobVFJBTlNGRVJfRk9STUFUX09QRU5BSV9DSEFUEAIqcAoJRXJhc2VNb2RlEhoKFkVSQVNFX01PREVfVU5TUEVDSUZJRUQQABIVChFFUkFTRV9NT0RFX1JFRlVTRRABEhYKEkVSQVNFX01PREVfQ0FTQ0FERRACEhgKFEVSQVNFX01PREVfVE9NQlNUT05FEANiBnByb3RvMw", [file_antiphon_v1_graph, file_antiphon_v1_thread, file_antiphon_v1_workspace, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("ChdhbnRpcGhvbi92MS9hZG1pbi5wcm90bxILYW50aXBob24udjEi0AIKClNlcnZlckluZm8SDwoHdmVyc2lvbhgBIAEoCRITCgthcGlfdmVyc2lvbhgCIAEoCRIRCgluYW1lc3BhY2UYAyABKAkSJQoFc3RvcmUYBCABKAsyFi5hbnRpcGhvbi52MS5TdG9yZUluZm8SEAoIZHJhaW5pbmcYBSABKAgSLgoKc3RhcnRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoGdXB0aW1lGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEiIKBmxpbWl0cxgIIAMoCzISLmFudGlwaG9uLnYxLkxpbWl0Eh4KFnVuaW1wbGVtZW50ZWRfZmVhdHVyZXMYCSADKAkSMQoKY29uZmlndXJlZBgKIAEoCzIdLmFudGlwaG9uLnYxLkNvbmZpZ3VyZWRDb3VudHMihQEKCVN0b3JlSW5mbxIMCgRraW5kGAEgASgJEhYKDmZvcm1hdF92ZXJzaW9uGAIgASgNEigKBmhlYWx0aBgDIAEoDjIYLmFudGlwaG9uLnYxLlN0b3JlSGVhbHRoEhUKDWhlYWx0aF9yZWFzb24YBCABKAkSEQoJZXBoZW1lcmFsGAUgASgIIjIKBUxpbWl0EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAQSDAoEdW5pdBgDIAEoCSJXCghMaW1pdFVzZRIMCgRuYW1lGAEgASgJEgwKBHVzZWQYAiABKAQSDQoFdmFsdWUYAyABKAQSDAoEdW5pdBgEIAEoCRISCgpjcmVkZW50aWFsGAUgASgJIloKEENvbmZpZ3VyZWRDb3VudHMSDwoHcHJvbXB0cxgBIAEoDRIQCghwcm9maWxlcxgCIAEoDRIQCghiYWNrZW5kcxgDIAEoDRIRCgljb250cmFjdHMYBCABKA0iPgoLUmVjb3JkQ291bnQSDAoEa2luZBgBIAEoCRINCgVjb3VudBgCIAEoBBISCgpzaXplX2J5dGVzGAMgASgEIlYKB0ZpbmRpbmcSDAoEY29kZRgBIAEoCRIMCgRraW5kGAIgASgJEg4KBnJlY29yZBgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEg4KBnJlbWVkeRgFIAEoCSJ0Cg9UcmFuc2ZlclN1bW1hcnkSEgoKbGluZV9jb3VudBgBIAEoBBISCgpzaXplX2J5dGVzGAIgASgEEikKB3JlY29yZHMYAyADKAsyGC5hbnRpcGhvbi52MS5SZWNvcmRDb3VudBIOCgZibGFrZTMYBCABKAkiNwoNVHJhbnNmZXJDaHVuaxISCgpsaW5lc19qc29uGAEgASgJEhIKCmZpcnN0X2xpbmUYAiABKAQi0QEKD1JldGVudGlvblRhcmdldBIuCghleGNoYW5nZRgBIAEoCzIaLmFudGlwaG9uLnYxLkV4Y2hhbmdlUG9pbnRIABItCgZ0aHJlYWQYAiABKAsyGy5hbnRpcGhvbi52MS5SZXRhaW5lZFRocmVhZEgAEicKA3J1bhgDIAEoCzIYLmFudGlwaG9uLnYxLlJldGFpbmVkUnVuSAASLAoHc3VidHJlZRgEIAEoCzIZLmFudGlwaG9uLnYxLlN1YnRyZWVTY29wZUgAQggKBnRhcmdldCIjCg5SZXRhaW5lZFRocmVhZBIRCgl0aHJlYWRfaWQYASABKAkiHQoLUmV0YWluZWRSdW4SDgoGcnVuX2lkGAEgASgJIoIBCgNQaW4SDgoGcGluX2lkGAEgASgJEiwKBnRhcmdldBgCIAEoCzIcLmFudGlwaG9uLnYxLlJldGVudGlvblRhcmdldBIMCgRub3RlGAMgASgJEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJ3CgZFeHBpcnkSLAoGdGFyZ2V0GAEgASgLMhwuYW50aXBob24udjEuUmV0ZW50aW9uVGFyZ2V0Ei8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZwaW5uZWQYAyABKAgi1AIKDEVyYXNlUmVjZWlwdBISCgpyZWNlaXB0X2lkGAEgASgJEiwKBnRhcmdldBgCIAEoCzIcLmFudGlwaG9uLnYxLlJldGVudGlvblRhcmdldBIkCgRtb2RlGAMgASgOMhYuYW50aXBob24udjEuRXJhc2VNb2RlEgwKBG5vdGUYBCABKAkSFwoPdG9tYnN0b25lX2NvdW50GAUgASgEEigKBmVyYXNlZBgGIAMoCzIYLmFudGlwaG9uLnYxLlJlY29yZENvdW50EhwKFHNoYXJlZF9jb250ZW50X2NvdW50GAcgASgEEioKCnRvbWJzdG9uZXMYCCADKAsyFi5hbnRpcGhvbi52MS5Ub21ic3RvbmUSLgoKZXJhc2VfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJZXJhc2VkX2J5GAogASgJIlEKDENvbmZpZ0NoYW5nZRIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJEicKBmNoYW5nZRgDIAEoDjIXLmFudGlwaG9uLnYxLkNoYW5nZUtpbmQiPQoNQ29uZmlnUHJvYmxlbRIMCgRmaWxlGAEgASgJEg0KBXBsYWNlGAIgASgJEg8KB21lc3NhZ2UYAyABKAkqgAEKC1N0b3JlSGVhbHRoEhwKGFNUT1JFX0hFQUxUSF9VTlNQRUNJRklFRBAAEhkKFVNUT1JFX0hFQUxUSF9XUklUQUJMRRABEhoKFlNUT1JFX0hFQUxUSF9SRUFEX09OTFkQAhIcChhTVE9SRV9IRUFMVEhfVU5BVkFJTEFCTEUQAypwCg5UcmFuc2ZlckZvcm1hdBIfChtUUkFOU0ZFUl9GT1JNQVRfVU5TUEVDSUZJRUQQABIcChhUUkFOU0ZFUl9GT1JNQVRfQU5USVBIT04QARIfChtUUkFOU0ZFUl9GT1JNQVRfT1BFTkFJX0NIQVQQAipwCglFcmFzZU1vZGUSGgoWRVJBU0VfTU9ERV9VTlNQRUNJRklFRBAAEhUKEUVSQVNFX01PREVfUkVGVVNFEAESFgoSRVJBU0VfTU9ERV9DQVNDQURFEAISGAoURVJBU0VfTU9ERV9UT01CU1RPTkUQA2IGcHJvdG8z", [file_antiphon_v1_graph, file_antiphon_v1_thread, file_antiphon_v1_workspace, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * What a server is and how it is.
@@ -191,6 +191,55 @@ export const LimitSchema: GenMessage<Limit> = /*@__PURE__*/
   messageDesc(file_antiphon_v1_admin, 2);
 
 /**
+ * How much of a limit is in use.
+ *
+ * @generated from message antiphon.v1.LimitUse
+ */
+export type LimitUse = Message<"antiphon.v1.LimitUse"> & {
+  /**
+   * Output only. Its name in the configuration, such as `max_runs` or `tokens_per_day`.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Output only. What counts against it now.
+   *
+   * @generated from field: uint64 used = 2;
+   */
+  used: bigint;
+
+  /**
+   * Output only. Its value.
+   *
+   * @generated from field: uint64 value = 3;
+   */
+  value: bigint;
+
+  /**
+   * Output only. The unit of both: `count`, `tokens`, or `millionths of` a currency.
+   *
+   * @generated from field: string unit = 4;
+   */
+  unit: string;
+
+  /**
+   * Output only. The credential that it is a limit of, by the id of its key or `jwt:` and its subject; empty for a limit of the server.
+   *
+   * @generated from field: string credential = 5;
+   */
+  credential: string;
+};
+
+/**
+ * Describes the message antiphon.v1.LimitUse.
+ * Use `create(LimitUseSchema)` to create a new message.
+ */
+export const LimitUseSchema: GenMessage<LimitUse> = /*@__PURE__*/
+  messageDesc(file_antiphon_v1_admin, 3);
+
+/**
  * How many resources are configured.
  *
  * @generated from message antiphon.v1.ConfiguredCounts
@@ -230,7 +279,7 @@ export type ConfiguredCounts = Message<"antiphon.v1.ConfiguredCounts"> & {
  * Use `create(ConfiguredCountsSchema)` to create a new message.
  */
 export const ConfiguredCountsSchema: GenMessage<ConfiguredCounts> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_admin, 3);
+  messageDesc(file_antiphon_v1_admin, 4);
 
 /**
  * How many records of one kind.
@@ -265,7 +314,7 @@ export type RecordCount = Message<"antiphon.v1.RecordCount"> & {
  * Use `create(RecordCountSchema)` to create a new message.
  */
 export const RecordCountSchema: GenMessage<RecordCount> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_admin, 4);
+  messageDesc(file_antiphon_v1_admin, 5);
 
 /**
  * A record that is not as it should be.
@@ -314,7 +363,7 @@ export type Finding = Message<"antiphon.v1.Finding"> & {
  * Use `create(FindingSchema)` to create a new message.
  */
 export const FindingSchema: GenMessage<Finding> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_admin, 5);
+  messageDesc(file_antiphon_v1_admin, 6);
 
 /**
  * What a transfer holds, or did.
@@ -356,7 +405,7 @@ export type TransferSummary = Message<"antiphon.v1.TransferSummary"> & {
  * Use `create(TransferSummarySchema)` to create a new message.
  */
 export const TransferSummarySchema: GenMessage<TransferSummary> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_admin, 6);
+  messageDesc(file_antiphon_v1_admin, 7);
 
 /**
  * Whole lines of a transfer.
@@ -384,7 +433,7 @@ export type TransferChunk = Message<"antiphon.v1.TransferChunk"> & {
  * Use `create(TransferChunkSchema)` to create a new message.
  */
 export const TransferChunkSchema: GenMessage<TransferChunk> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_admin, 7);
+  messageDesc(file_antiphon_v1_admin, 8);
 
 /**
  * Something that can be kept, left to expire, or erased.
@@ -437,7 +486,7 @@ export type RetentionTarget = Message<"antiphon.v1.RetentionTarget"> & {
  * Use `create(RetentionTargetSchema)` to create a new message.
  */
 export const RetentionTargetSchema: GenMessage<RetentionTarget> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_admin, 8);
+  messageDesc(file_antiphon_v1_admin, 9);
 
 /**
  * A thread as a target.
@@ -458,7 +507,7 @@ export type RetainedThread = Message<"antiphon.v1.RetainedThread"> & {
  * Use `create(RetainedThreadSchema)` to create a new message.
  */
 export const RetainedThreadSchema: GenMessage<RetainedThread> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_admin, 9);
+  messageDesc(file_antiphon_v1_admin, 10);
 
 /**
  * A run as a target.
@@ -479,7 +528,7 @@ export type RetainedRun = Message<"antiphon.v1.RetainedRun"> & {
  * Use `create(RetainedRunSchema)` to create a new message.
  */
 export const RetainedRunSchema: GenMessage<RetainedRun> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_admin, 10);
+  messageDesc(file_antiphon_v1_admin, 11);
 
 /**
  * Keeps something from expiry and garbage collection.
@@ -521,7 +570,7 @@ export type Pin = Message<"antiphon.v1.Pin"> & {
  * Use `create(PinSchema)` to create a new message.
  */
 export const PinSchema: GenMessage<Pin> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_admin, 11);
+  messageDesc(file_antiphon_v1_admin, 12);
 
 /**
  * When something is left to garbage collection.
@@ -556,7 +605,7 @@ export type Expiry = Message<"antiphon.v1.Expiry"> & {
  * Use `create(ExpirySchema)` to create a new message.
  */
 export const ExpirySchema: GenMessage<Expiry> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_admin, 12);
+  messageDesc(file_antiphon_v1_admin, 13);
 
 /**
  * What was erased. Kept as proof; holds no content.
@@ -640,7 +689,7 @@ export type EraseReceipt = Message<"antiphon.v1.EraseReceipt"> & {
  * Use `create(EraseReceiptSchema)` to create a new message.
  */
 export const EraseReceiptSchema: GenMessage<EraseReceipt> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_admin, 13);
+  messageDesc(file_antiphon_v1_admin, 14);
 
 /**
  * A change of the configuration.
@@ -675,7 +724,7 @@ export type ConfigChange = Message<"antiphon.v1.ConfigChange"> & {
  * Use `create(ConfigChangeSchema)` to create a new message.
  */
 export const ConfigChangeSchema: GenMessage<ConfigChange> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_admin, 14);
+  messageDesc(file_antiphon_v1_admin, 15);
 
 /**
  * A mistake in the configuration.
@@ -710,7 +759,7 @@ export type ConfigProblem = Message<"antiphon.v1.ConfigProblem"> & {
  * Use `create(ConfigProblemSchema)` to create a new message.
  */
 export const ConfigProblemSchema: GenMessage<ConfigProblem> = /*@__PURE__*/
-  messageDesc(file_antiphon_v1_admin, 15);
+  messageDesc(file_antiphon_v1_admin, 16);
 
 /**
  * Whether the store takes writes.

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file antiphon/v1/usage.proto.
  */
 export const file_antiphon_v1_usage: GenFile = /*@__PURE__*/
-  fileDesc("ChdhbnRpcGhvbi92MS91c2FnZS5wcm90bxILYW50aXBob24udjEilgMKBVVzYWdlEhkKDGlucHV0X3Rva2VucxgBIAEoBEgAiAEBEhoKDW91dHB1dF90b2tlbnMYAiABKARIAYgBARIZCgx0b3RhbF90b2tlbnMYAyABKARIAogBARIgChNjYWNoZWRfaW5wdXRfdG9rZW5zGAQgASgESAOIAQESIQoUY2FjaGVfd3JpdHRlbl90b2tlbnMYBSABKARIBIgBARIdChByZWFzb25pbmdfdG9rZW5zGAYgASgESAWIAQESNAoMY29tcGxldGVuZXNzGAcgASgOMh4uYW50aXBob24udjEuVXNhZ2VDb21wbGV0ZW5lc3MSEAoIcmVwb3J0ZWQYCCABKAgSFQoNcHJvdmlkZXJfanNvbhgJIAEoCUIPCg1faW5wdXRfdG9rZW5zQhAKDl9vdXRwdXRfdG9rZW5zQg8KDV90b3RhbF90b2tlbnNCFgoUX2NhY2hlZF9pbnB1dF90b2tlbnNCFwoVX2NhY2hlX3dyaXR0ZW5fdG9rZW5zQhMKEV9yZWFzb25pbmdfdG9rZW5zKpgBChFVc2FnZUNvbXBsZXRlbmVzcxIiCh5VU0FHRV9DT01QTEVURU5FU1NfVU5TUEVDSUZJRUQQABIfChtVU0FHRV9DT01QTEVURU5FU1NfQ09NUExFVEUQARIeChpVU0FHRV9DT01QTEVURU5FU1NfUEFSVElBTBACEh4KGlVTQUdFX0NPTVBMRVRFTkVTU19VTktOT1dOEANiBnByb3RvMw");
+  fileDesc("ChdhbnRpcGhvbi92MS91c2FnZS5wcm90bxILYW50aXBob24udjEilgMKBVVzYWdlEhkKDGlucHV0X3Rva2VucxgBIAEoBEgAiAEBEhoKDW91dHB1dF90b2tlbnMYAiABKARIAYgBARIZCgx0b3RhbF90b2tlbnMYAyABKARIAogBARIgChNjYWNoZWRfaW5wdXRfdG9rZW5zGAQgASgESAOIAQESIQoUY2FjaGVfd3JpdHRlbl90b2tlbnMYBSABKARIBIgBARIdChByZWFzb25pbmdfdG9rZW5zGAYgASgESAWIAQESNAoMY29tcGxldGVuZXNzGAcgASgOMh4uYW50aXBob24udjEuVXNhZ2VDb21wbGV0ZW5lc3MSEAoIcmVwb3J0ZWQYCCABKAgSFQoNcHJvdmlkZXJfanNvbhgJIAEoCUIPCg1faW5wdXRfdG9rZW5zQhAKDl9vdXRwdXRfdG9rZW5zQg8KDV90b3RhbF90b2tlbnNCFgoUX2NhY2hlZF9pbnB1dF90b2tlbnNCFwoVX2NhY2hlX3dyaXR0ZW5fdG9rZW5zQhMKEV9yZWFzb25pbmdfdG9rZW5zIi4KCkNvc3RBbW91bnQSEAoIY3VycmVuY3kYASABKAkSDgoGYW1vdW50GAIgASgJIlMKClNwZW5kTGltaXQSEwoGdG9rZW5zGAEgASgESACIAQESJQoEY29zdBgCIAEoCzIXLmFudGlwaG9uLnYxLkNvc3RBbW91bnRCCQoHX3Rva2VucyI/CgVTcGVudBIOCgZ0b2tlbnMYASABKAQSJgoFY29zdHMYAiADKAsyFy5hbnRpcGhvbi52MS5Db3N0QW1vdW50KpgBChFVc2FnZUNvbXBsZXRlbmVzcxIiCh5VU0FHRV9DT01QTEVURU5FU1NfVU5TUEVDSUZJRUQQABIfChtVU0FHRV9DT01QTEVURU5FU1NfQ09NUExFVEUQARIeChpVU0FHRV9DT01QTEVURU5FU1NfUEFSVElBTBACEh4KGlVTQUdFX0NPTVBMRVRFTkVTU19VTktOT1dOEANiBnByb3RvMw");
 
 /**
  * Tokens of one call or one run. An absent figure is unknown, not zero.
@@ -90,6 +90,92 @@ export type Usage = Message<"antiphon.v1.Usage"> & {
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
   messageDesc(file_antiphon_v1_usage, 0);
+
+/**
+ * An amount of a currency.
+ *
+ * @generated from message antiphon.v1.CostAmount
+ */
+export type CostAmount = Message<"antiphon.v1.CostAmount"> & {
+  /**
+   * Required. The code of the currency, such as `USD`.
+   *
+   * @generated from field: string currency = 1;
+   */
+  currency: string;
+
+  /**
+   * Required. The amount as a decimal number in text, such as `2.50`.
+   *
+   * @generated from field: string amount = 2;
+   */
+  amount: string;
+};
+
+/**
+ * Describes the message antiphon.v1.CostAmount.
+ * Use `create(CostAmountSchema)` to create a new message.
+ */
+export const CostAmountSchema: GenMessage<CostAmount> = /*@__PURE__*/
+  messageDesc(file_antiphon_v1_usage, 1);
+
+/**
+ * How much may be spent on calls to models that the server makes. What is reached is over: the call that reaches a limit is the last, and what
+ * is at work then is finished.
+ *
+ * @generated from message antiphon.v1.SpendLimit
+ */
+export type SpendLimit = Message<"antiphon.v1.SpendLimit"> & {
+  /**
+   * Optional. Tokens read and written, at least 1; no limit when absent.
+   *
+   * @generated from field: optional uint64 tokens = 1;
+   */
+  tokens?: bigint;
+
+  /**
+   * Optional. What they may cost by the prices of profiles, over 0, with up to 9 digits on each side of the point; no limit when absent. A
+   * model without prices in the currency is refused then.
+   *
+   * @generated from field: antiphon.v1.CostAmount cost = 2;
+   */
+  cost?: CostAmount;
+};
+
+/**
+ * Describes the message antiphon.v1.SpendLimit.
+ * Use `create(SpendLimitSchema)` to create a new message.
+ */
+export const SpendLimitSchema: GenMessage<SpendLimit> = /*@__PURE__*/
+  messageDesc(file_antiphon_v1_usage, 2);
+
+/**
+ * What calls to models that the server made consumed, as far as providers said so.
+ *
+ * @generated from message antiphon.v1.Spent
+ */
+export type Spent = Message<"antiphon.v1.Spent"> & {
+  /**
+   * Output only. Tokens read and written.
+   *
+   * @generated from field: uint64 tokens = 1;
+   */
+  tokens: bigint;
+
+  /**
+   * Output only. What they may have cost by the prices of profiles, one for each currency, in the order of their codes.
+   *
+   * @generated from field: repeated antiphon.v1.CostAmount costs = 2;
+   */
+  costs: CostAmount[];
+};
+
+/**
+ * Describes the message antiphon.v1.Spent.
+ * Use `create(SpentSchema)` to create a new message.
+ */
+export const SpentSchema: GenMessage<Spent> = /*@__PURE__*/
+  messageDesc(file_antiphon_v1_usage, 3);
 
 /**
  * How much of the usage is known.

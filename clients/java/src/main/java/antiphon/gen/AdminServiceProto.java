@@ -252,7 +252,7 @@ public final class AdminServiceProto extends com.google.protobuf.GeneratedFile {
       "o\"\026\n\024GetServerInfoRequest\"Q\n\025GetServerIn" +
       "foResponse\0228\n\013server_info\030\001 \001(\0132\027.antiph" +
       "on.v1.ServerInfoR\nserverInfo\"\016\n\014StatsReq" +
-      "uest\"\324\002\n\rStatsResponse\0222\n\007records\030\001 \003(\0132" +
+      "uest\"\203\003\n\rStatsResponse\0222\n\007records\030\001 \003(\0132" +
       "\030.antiphon.v1.RecordCountR\007records\022\035\n\ndi" +
       "sk_bytes\030\002 \001(\004R\tdiskBytes\022#\n\rlogical_byt" +
       "es\030\003 \001(\004R\014logicalBytes\022\037\n\013active_runs\030\004 " +
@@ -260,160 +260,161 @@ public final class AdminServiceProto extends com.google.protobuf.GeneratedFile {
       "\001(\004R\021openCoordinations\0225\n\026attached_coord" +
       "inations\030\006 \001(\004R\025attachedCoordinations\022\024\n" +
       "\005exact\030\007 \001(\010R\005exact\022.\n\004time\030\010 \001(\0132\032.goog" +
-      "le.protobuf.TimestampR\004time\"a\n\rVerifyReq" +
-      "uest\022-\n\005scope\030\001 \001(\0132\027.antiphon.v1.GraphS" +
-      "copeR\005scope\022!\n\014max_findings\030\002 \001(\rR\013maxFi" +
-      "ndings\"\302\001\n\016VerifyResponse\0229\n\010progress\030\001 " +
-      "\001(\0132\033.antiphon.v1.VerifyProgressH\000R\010prog" +
-      "ress\0220\n\007finding\030\002 \001(\0132\024.antiphon.v1.Find" +
-      "ingH\000R\007finding\022:\n\tcompleted\030\003 \001(\0132\032.anti" +
-      "phon.v1.VerifySummaryH\000R\tcompletedB\007\n\005ev" +
-      "ent\"k\n\016VerifyProgress\022#\n\rchecked_count\030\001" +
-      " \001(\004R\014checkedCount\022$\n\013total_count\030\002 \001(\004H" +
-      "\000R\ntotalCount\210\001\001B\016\n\014_total_count\"\347\001\n\rVer" +
-      "ifySummary\0222\n\007checked\030\001 \003(\0132\030.antiphon.v" +
-      "1.RecordCountR\007checked\022#\n\rfinding_count\030" +
-      "\002 \001(\004R\014findingCount\022!\n\014erased_count\030\003 \001(" +
-      "\004R\013erasedCount\022#\n\rstopped_early\030\004 \001(\010R\014s" +
-      "toppedEarly\0225\n\010duration\030\005 \001(\0132\031.google.p" +
-      "rotobuf.DurationR\010duration\"\247\001\n\rExportReq" +
-      "uest\022/\n\006scopes\030\001 \003(\0132\027.antiphon.v1.Graph" +
-      "ScopeR\006scopes\022\035\n\nafter_line\030\002 \001(\004R\tafter" +
-      "Line\022\037\n\013snapshot_id\030\003 \001(\tR\nsnapshotId\022%\n" +
-      "\016omit_documents\030\004 \001(\010R\romitDocuments\"\305\001\n" +
-      "\016ExportResponse\0228\n\007started\030\001 \001(\0132\034.antip" +
-      "hon.v1.TransferStartedH\000R\007started\0222\n\005chu" +
-      "nk\030\002 \001(\0132\032.antiphon.v1.TransferChunkH\000R\005" +
-      "chunk\022<\n\tcompleted\030\003 \001(\0132\034.antiphon.v1.T" +
-      "ransferSummaryH\000R\tcompletedB\007\n\005event\"\233\001\n" +
-      "\017TransferStarted\022\037\n\013snapshot_id\030\001 \001(\tR\ns" +
-      "napshotId\022%\n\016format_version\030\002 \001(\rR\rforma" +
-      "tVersion\022,\n\017estimated_lines\030\003 \001(\004H\000R\016est" +
-      "imatedLines\210\001\001B\022\n\020_estimated_lines\"\257\001\n\rI" +
-      "mportRequest\022-\n\004open\030\001 \001(\0132\027.antiphon.v1" +
-      ".ImportOpenH\000R\004open\0222\n\005chunk\030\002 \001(\0132\032.ant" +
-      "iphon.v1.TransferChunkH\000R\005chunk\0223\n\006commi" +
-      "t\030\003 \001(\0132\031.antiphon.v1.ImportCommitH\000R\006co" +
-      "mmitB\006\n\004part\"\232\002\n\nImportOpen\0223\n\006format\030\001 " +
-      "\001(\0162\033.antiphon.v1.TransferFormatR\006format" +
-      "\022\027\n\007dry_run\030\002 \001(\010R\006dryRun\022;\n\006labels\030\003 \003(" +
-      "\0132#.antiphon.v1.ImportOpen.LabelsEntryR\006" +
-      "labels\022%\n\016create_threads\030\004 \001(\010R\rcreateTh" +
-      "reads\022\037\n\013skip_faulty\030\005 \001(\010R\nskipFaulty\0329" +
-      "\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value" +
-      "\030\002 \001(\tR\005value:\0028\001\"&\n\014ImportCommit\022\026\n\006bla" +
-      "ke3\030\001 \001(\tR\006blake3\"\316\001\n\016ImportResponse\022E\n\014" +
-      "acknowledged\030\001 \001(\0132\037.antiphon.v1.ImportA" +
-      "cknowledgedH\000R\014acknowledged\0220\n\007finding\030\002" +
-      " \001(\0132\024.antiphon.v1.FindingH\000R\007finding\022:\n" +
-      "\tcompleted\030\003 \001(\0132\032.antiphon.v1.ImportSum" +
-      "maryH\000R\tcompletedB\007\n\005event\"7\n\022ImportAckn" +
-      "owledged\022!\n\014through_line\030\001 \001(\004R\013throughL" +
-      "ine\"\353\001\n\rImportSummary\0220\n\004read\030\001 \001(\0132\034.an" +
-      "tiphon.v1.TransferSummaryR\004read\0220\n\006store" +
-      "d\030\002 \003(\0132\030.antiphon.v1.RecordCountR\006store" +
-      "d\0222\n\007matched\030\003 \003(\0132\030.antiphon.v1.RecordC" +
-      "ountR\007matched\022#\n\rskipped_count\030\004 \001(\004R\014sk" +
-      "ippedCount\022\035\n\nthread_ids\030\005 \003(\tR\tthreadId" +
-      "s\"6\n\rBackupRequest\022%\n\016all_namespaces\030\001 \001" +
-      "(\010R\rallNamespaces\"\305\001\n\016BackupResponse\0228\n\007" +
-      "started\030\001 \001(\0132\034.antiphon.v1.TransferStar" +
-      "tedH\000R\007started\0222\n\005chunk\030\002 \001(\0132\032.antiphon" +
-      ".v1.TransferChunkH\000R\005chunk\022<\n\tcompleted\030" +
-      "\003 \001(\0132\034.antiphon.v1.TransferSummaryH\000R\tc" +
-      "ompletedB\007\n\005event\"\274\001\n\014EraseRequest\0224\n\006ta" +
-      "rget\030\001 \001(\0132\034.antiphon.v1.RetentionTarget" +
-      "R\006target\022*\n\004mode\030\002 \001(\0162\026.antiphon.v1.Era" +
-      "seModeR\004mode\022\027\n\007dry_run\030\003 \001(\010R\006dryRun\022\022\n" +
-      "\004note\030\004 \001(\tR\004note\022\035\n\nrequest_id\030\005 \001(\tR\tr" +
-      "equestId\"`\n\rEraseResponse\0223\n\007receipt\030\001 \001" +
-      "(\0132\031.antiphon.v1.EraseReceiptR\007receipt\022\032" +
-      "\n\010replayed\030\002 \001(\010R\010replayed\"7\n\026GetEraseRe" +
-      "ceiptRequest\022\035\n\nreceipt_id\030\001 \001(\tR\treceip" +
-      "tId\"N\n\027GetEraseReceiptResponse\0223\n\007receip" +
-      "t\030\001 \001(\0132\031.antiphon.v1.EraseReceiptR\007rece" +
-      "ipt\"\222\001\n\020CreatePinRequest\0224\n\006target\030\001 \001(\013" +
-      "2\034.antiphon.v1.RetentionTargetR\006target\022\025" +
-      "\n\006pin_id\030\002 \001(\tR\005pinId\022\022\n\004note\030\003 \001(\tR\004not" +
-      "e\022\035\n\nrequest_id\030\004 \001(\tR\trequestId\"S\n\021Crea" +
-      "tePinResponse\022\"\n\003pin\030\001 \001(\0132\020.antiphon.v1" +
-      ".PinR\003pin\022\032\n\010replayed\030\002 \001(\010R\010replayed\"H\n" +
-      "\020DeletePinRequest\022\025\n\006pin_id\030\001 \001(\tR\005pinId" +
-      "\022\035\n\nrequest_id\030\002 \001(\tR\trequestId\"\023\n\021Delet" +
-      "ePinResponse\"M\n\017ListPinsRequest\022\033\n\tpage_" +
-      "size\030\001 \001(\005R\010pageSize\022\035\n\npage_token\030\002 \001(\t" +
-      "R\tpageToken\"`\n\020ListPinsResponse\022$\n\004pins\030" +
-      "\001 \003(\0132\020.antiphon.v1.PinR\004pins\022&\n\017next_pa" +
-      "ge_token\030\002 \001(\tR\rnextPageToken\"\312\001\n\020SetExp" +
-      "iryRequest\0224\n\006target\030\001 \001(\0132\034.antiphon.v1" +
-      ".RetentionTargetR\006target\022\'\n\002at\030\002 \001(\0132\025.a" +
-      "ntiphon.v1.ExpireAtH\000R\002at\0220\n\005never\030\003 \001(\013" +
-      "2\030.antiphon.v1.ExpireNeverH\000R\005never\022\035\n\nr" +
-      "equest_id\030\004 \001(\tR\trequestIdB\006\n\004when\"G\n\010Ex" +
-      "pireAt\022;\n\013expire_time\030\001 \001(\0132\032.google.pro" +
-      "tobuf.TimestampR\nexpireTime\"\r\n\013ExpireNev" +
-      "er\"@\n\021SetExpiryResponse\022+\n\006expiry\030\001 \001(\0132" +
-      "\023.antiphon.v1.ExpiryR\006expiry\"\216\001\n\023ListExp" +
-      "iriesRequest\022;\n\013before_time\030\001 \001(\0132\032.goog" +
-      "le.protobuf.TimestampR\nbeforeTime\022\033\n\tpag" +
-      "e_size\030\002 \001(\005R\010pageSize\022\035\n\npage_token\030\003 \001" +
-      "(\tR\tpageToken\"o\n\024ListExpiriesResponse\022/\n" +
-      "\010expiries\030\001 \003(\0132\023.antiphon.v1.ExpiryR\010ex" +
-      "piries\022&\n\017next_page_token\030\002 \001(\tR\rnextPag" +
-      "eToken\"\237\001\n\025CollectGarbageRequest\022\027\n\007dry_" +
-      "run\030\001 \001(\010R\006dryRun\022/\n\005grace\030\002 \001(\0132\031.googl" +
-      "e.protobuf.DurationR\005grace\022<\n\014max_durati" +
-      "on\030\003 \001(\0132\031.google.protobuf.DurationR\013max" +
-      "Duration\"\232\001\n\026CollectGarbageResponse\022:\n\010p" +
-      "rogress\030\001 \001(\0132\034.antiphon.v1.GarbageProgr" +
-      "essH\000R\010progress\022;\n\tcompleted\030\002 \001(\0132\033.ant" +
-      "iphon.v1.GarbageSummaryH\000R\tcompletedB\007\n\005" +
-      "event\"\200\001\n\017GarbageProgress\022#\n\rchecked_cou" +
-      "nt\030\001 \001(\004R\014checkedCount\022#\n\rremoved_count\030" +
-      "\002 \001(\004R\014removedCount\022#\n\rremoved_bytes\030\003 \001" +
-      "(\004R\014removedBytes\"\312\001\n\016GarbageSummary\0222\n\007r" +
-      "emoved\030\001 \003(\0132\030.antiphon.v1.RecordCountR\007" +
-      "removed\022#\n\rremoved_bytes\030\002 \001(\004R\014removedB" +
-      "ytes\022!\n\014pinned_count\030\003 \001(\004R\013pinnedCount\022" +
-      "#\n\rstopped_early\030\004 \001(\010R\014stoppedEarly\022\027\n\007" +
-      "dry_run\030\005 \001(\010R\006dryRun\"(\n\rReloadRequest\022\027" +
-      "\n\007dry_run\030\001 \001(\010R\006dryRun\"\227\001\n\016ReloadRespon" +
-      "se\022\030\n\007applied\030\001 \001(\010R\007applied\0223\n\007changes\030" +
-      "\002 \003(\0132\031.antiphon.v1.ConfigChangeR\007change" +
-      "s\0226\n\010problems\030\003 \003(\0132\032.antiphon.v1.Config" +
-      "ProblemR\010problems2\374\010\n\014AdminService\022V\n\rGe" +
-      "tServerInfo\022!.antiphon.v1.GetServerInfoR" +
-      "equest\032\".antiphon.v1.GetServerInfoRespon" +
-      "se\022>\n\005Stats\022\031.antiphon.v1.StatsRequest\032\032" +
-      ".antiphon.v1.StatsResponse\022C\n\006Verify\022\032.a" +
-      "ntiphon.v1.VerifyRequest\032\033.antiphon.v1.V" +
-      "erifyResponse0\001\022C\n\006Export\022\032.antiphon.v1." +
-      "ExportRequest\032\033.antiphon.v1.ExportRespon" +
-      "se0\001\022E\n\006Import\022\032.antiphon.v1.ImportReque" +
-      "st\032\033.antiphon.v1.ImportResponse(\0010\001\022C\n\006B" +
-      "ackup\022\032.antiphon.v1.BackupRequest\032\033.anti" +
-      "phon.v1.BackupResponse0\001\022>\n\005Erase\022\031.anti" +
-      "phon.v1.EraseRequest\032\032.antiphon.v1.Erase" +
-      "Response\022\\\n\017GetEraseReceipt\022#.antiphon.v" +
-      "1.GetEraseReceiptRequest\032$.antiphon.v1.G" +
-      "etEraseReceiptResponse\022J\n\tCreatePin\022\035.an" +
-      "tiphon.v1.CreatePinRequest\032\036.antiphon.v1" +
-      ".CreatePinResponse\022J\n\tDeletePin\022\035.antiph" +
-      "on.v1.DeletePinRequest\032\036.antiphon.v1.Del" +
-      "etePinResponse\022G\n\010ListPins\022\034.antiphon.v1" +
-      ".ListPinsRequest\032\035.antiphon.v1.ListPinsR" +
-      "esponse\022J\n\tSetExpiry\022\035.antiphon.v1.SetEx" +
-      "piryRequest\032\036.antiphon.v1.SetExpiryRespo" +
-      "nse\022S\n\014ListExpiries\022 .antiphon.v1.ListEx" +
-      "piriesRequest\032!.antiphon.v1.ListExpiries" +
-      "Response\022[\n\016CollectGarbage\022\".antiphon.v1" +
-      ".CollectGarbageRequest\032#.antiphon.v1.Col" +
-      "lectGarbageResponse0\001\022A\n\006Reload\022\032.antiph" +
-      "on.v1.ReloadRequest\032\033.antiphon.v1.Reload" +
-      "ResponseBn\n\014antiphon.genB\021AdminServicePr" +
-      "otoP\001\242\002\003AXX\252\002\013Antiphon.V1\312\002\013Antiphon\\V1\342" +
-      "\002\027Antiphon\\V1\\GPBMetadata\352\002\014Antiphon::V1" +
-      "b\006proto3"
+      "le.protobuf.TimestampR\004time\022-\n\006limits\030\t " +
+      "\003(\0132\025.antiphon.v1.LimitUseR\006limits\"a\n\rVe" +
+      "rifyRequest\022-\n\005scope\030\001 \001(\0132\027.antiphon.v1" +
+      ".GraphScopeR\005scope\022!\n\014max_findings\030\002 \001(\r" +
+      "R\013maxFindings\"\302\001\n\016VerifyResponse\0229\n\010prog" +
+      "ress\030\001 \001(\0132\033.antiphon.v1.VerifyProgressH" +
+      "\000R\010progress\0220\n\007finding\030\002 \001(\0132\024.antiphon." +
+      "v1.FindingH\000R\007finding\022:\n\tcompleted\030\003 \001(\013" +
+      "2\032.antiphon.v1.VerifySummaryH\000R\tcomplete" +
+      "dB\007\n\005event\"k\n\016VerifyProgress\022#\n\rchecked_" +
+      "count\030\001 \001(\004R\014checkedCount\022$\n\013total_count" +
+      "\030\002 \001(\004H\000R\ntotalCount\210\001\001B\016\n\014_total_count\"" +
+      "\347\001\n\rVerifySummary\0222\n\007checked\030\001 \003(\0132\030.ant" +
+      "iphon.v1.RecordCountR\007checked\022#\n\rfinding" +
+      "_count\030\002 \001(\004R\014findingCount\022!\n\014erased_cou" +
+      "nt\030\003 \001(\004R\013erasedCount\022#\n\rstopped_early\030\004" +
+      " \001(\010R\014stoppedEarly\0225\n\010duration\030\005 \001(\0132\031.g" +
+      "oogle.protobuf.DurationR\010duration\"\247\001\n\rEx" +
+      "portRequest\022/\n\006scopes\030\001 \003(\0132\027.antiphon.v" +
+      "1.GraphScopeR\006scopes\022\035\n\nafter_line\030\002 \001(\004" +
+      "R\tafterLine\022\037\n\013snapshot_id\030\003 \001(\tR\nsnapsh" +
+      "otId\022%\n\016omit_documents\030\004 \001(\010R\romitDocume" +
+      "nts\"\305\001\n\016ExportResponse\0228\n\007started\030\001 \001(\0132" +
+      "\034.antiphon.v1.TransferStartedH\000R\007started" +
+      "\0222\n\005chunk\030\002 \001(\0132\032.antiphon.v1.TransferCh" +
+      "unkH\000R\005chunk\022<\n\tcompleted\030\003 \001(\0132\034.antiph" +
+      "on.v1.TransferSummaryH\000R\tcompletedB\007\n\005ev" +
+      "ent\"\233\001\n\017TransferStarted\022\037\n\013snapshot_id\030\001" +
+      " \001(\tR\nsnapshotId\022%\n\016format_version\030\002 \001(\r" +
+      "R\rformatVersion\022,\n\017estimated_lines\030\003 \001(\004" +
+      "H\000R\016estimatedLines\210\001\001B\022\n\020_estimated_line" +
+      "s\"\257\001\n\rImportRequest\022-\n\004open\030\001 \001(\0132\027.anti" +
+      "phon.v1.ImportOpenH\000R\004open\0222\n\005chunk\030\002 \001(" +
+      "\0132\032.antiphon.v1.TransferChunkH\000R\005chunk\0223" +
+      "\n\006commit\030\003 \001(\0132\031.antiphon.v1.ImportCommi" +
+      "tH\000R\006commitB\006\n\004part\"\232\002\n\nImportOpen\0223\n\006fo" +
+      "rmat\030\001 \001(\0162\033.antiphon.v1.TransferFormatR" +
+      "\006format\022\027\n\007dry_run\030\002 \001(\010R\006dryRun\022;\n\006labe" +
+      "ls\030\003 \003(\0132#.antiphon.v1.ImportOpen.Labels" +
+      "EntryR\006labels\022%\n\016create_threads\030\004 \001(\010R\rc" +
+      "reateThreads\022\037\n\013skip_faulty\030\005 \001(\010R\nskipF" +
+      "aulty\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024" +
+      "\n\005value\030\002 \001(\tR\005value:\0028\001\"&\n\014ImportCommit" +
+      "\022\026\n\006blake3\030\001 \001(\tR\006blake3\"\316\001\n\016ImportRespo" +
+      "nse\022E\n\014acknowledged\030\001 \001(\0132\037.antiphon.v1." +
+      "ImportAcknowledgedH\000R\014acknowledged\0220\n\007fi" +
+      "nding\030\002 \001(\0132\024.antiphon.v1.FindingH\000R\007fin" +
+      "ding\022:\n\tcompleted\030\003 \001(\0132\032.antiphon.v1.Im" +
+      "portSummaryH\000R\tcompletedB\007\n\005event\"7\n\022Imp" +
+      "ortAcknowledged\022!\n\014through_line\030\001 \001(\004R\013t" +
+      "hroughLine\"\353\001\n\rImportSummary\0220\n\004read\030\001 \001" +
+      "(\0132\034.antiphon.v1.TransferSummaryR\004read\0220" +
+      "\n\006stored\030\002 \003(\0132\030.antiphon.v1.RecordCount" +
+      "R\006stored\0222\n\007matched\030\003 \003(\0132\030.antiphon.v1." +
+      "RecordCountR\007matched\022#\n\rskipped_count\030\004 " +
+      "\001(\004R\014skippedCount\022\035\n\nthread_ids\030\005 \003(\tR\tt" +
+      "hreadIds\"6\n\rBackupRequest\022%\n\016all_namespa" +
+      "ces\030\001 \001(\010R\rallNamespaces\"\305\001\n\016BackupRespo" +
+      "nse\0228\n\007started\030\001 \001(\0132\034.antiphon.v1.Trans" +
+      "ferStartedH\000R\007started\0222\n\005chunk\030\002 \001(\0132\032.a" +
+      "ntiphon.v1.TransferChunkH\000R\005chunk\022<\n\tcom" +
+      "pleted\030\003 \001(\0132\034.antiphon.v1.TransferSumma" +
+      "ryH\000R\tcompletedB\007\n\005event\"\274\001\n\014EraseReques" +
+      "t\0224\n\006target\030\001 \001(\0132\034.antiphon.v1.Retentio" +
+      "nTargetR\006target\022*\n\004mode\030\002 \001(\0162\026.antiphon" +
+      ".v1.EraseModeR\004mode\022\027\n\007dry_run\030\003 \001(\010R\006dr" +
+      "yRun\022\022\n\004note\030\004 \001(\tR\004note\022\035\n\nrequest_id\030\005" +
+      " \001(\tR\trequestId\"`\n\rEraseResponse\0223\n\007rece" +
+      "ipt\030\001 \001(\0132\031.antiphon.v1.EraseReceiptR\007re" +
+      "ceipt\022\032\n\010replayed\030\002 \001(\010R\010replayed\"7\n\026Get" +
+      "EraseReceiptRequest\022\035\n\nreceipt_id\030\001 \001(\tR" +
+      "\treceiptId\"N\n\027GetEraseReceiptResponse\0223\n" +
+      "\007receipt\030\001 \001(\0132\031.antiphon.v1.EraseReceip" +
+      "tR\007receipt\"\222\001\n\020CreatePinRequest\0224\n\006targe" +
+      "t\030\001 \001(\0132\034.antiphon.v1.RetentionTargetR\006t" +
+      "arget\022\025\n\006pin_id\030\002 \001(\tR\005pinId\022\022\n\004note\030\003 \001" +
+      "(\tR\004note\022\035\n\nrequest_id\030\004 \001(\tR\trequestId\"" +
+      "S\n\021CreatePinResponse\022\"\n\003pin\030\001 \001(\0132\020.anti" +
+      "phon.v1.PinR\003pin\022\032\n\010replayed\030\002 \001(\010R\010repl" +
+      "ayed\"H\n\020DeletePinRequest\022\025\n\006pin_id\030\001 \001(\t" +
+      "R\005pinId\022\035\n\nrequest_id\030\002 \001(\tR\trequestId\"\023" +
+      "\n\021DeletePinResponse\"M\n\017ListPinsRequest\022\033" +
+      "\n\tpage_size\030\001 \001(\005R\010pageSize\022\035\n\npage_toke" +
+      "n\030\002 \001(\tR\tpageToken\"`\n\020ListPinsResponse\022$" +
+      "\n\004pins\030\001 \003(\0132\020.antiphon.v1.PinR\004pins\022&\n\017" +
+      "next_page_token\030\002 \001(\tR\rnextPageToken\"\312\001\n" +
+      "\020SetExpiryRequest\0224\n\006target\030\001 \001(\0132\034.anti" +
+      "phon.v1.RetentionTargetR\006target\022\'\n\002at\030\002 " +
+      "\001(\0132\025.antiphon.v1.ExpireAtH\000R\002at\0220\n\005neve" +
+      "r\030\003 \001(\0132\030.antiphon.v1.ExpireNeverH\000R\005nev" +
+      "er\022\035\n\nrequest_id\030\004 \001(\tR\trequestIdB\006\n\004whe" +
+      "n\"G\n\010ExpireAt\022;\n\013expire_time\030\001 \001(\0132\032.goo" +
+      "gle.protobuf.TimestampR\nexpireTime\"\r\n\013Ex" +
+      "pireNever\"@\n\021SetExpiryResponse\022+\n\006expiry" +
+      "\030\001 \001(\0132\023.antiphon.v1.ExpiryR\006expiry\"\216\001\n\023" +
+      "ListExpiriesRequest\022;\n\013before_time\030\001 \001(\013" +
+      "2\032.google.protobuf.TimestampR\nbeforeTime" +
+      "\022\033\n\tpage_size\030\002 \001(\005R\010pageSize\022\035\n\npage_to" +
+      "ken\030\003 \001(\tR\tpageToken\"o\n\024ListExpiriesResp" +
+      "onse\022/\n\010expiries\030\001 \003(\0132\023.antiphon.v1.Exp" +
+      "iryR\010expiries\022&\n\017next_page_token\030\002 \001(\tR\r" +
+      "nextPageToken\"\237\001\n\025CollectGarbageRequest\022" +
+      "\027\n\007dry_run\030\001 \001(\010R\006dryRun\022/\n\005grace\030\002 \001(\0132" +
+      "\031.google.protobuf.DurationR\005grace\022<\n\014max" +
+      "_duration\030\003 \001(\0132\031.google.protobuf.Durati" +
+      "onR\013maxDuration\"\232\001\n\026CollectGarbageRespon" +
+      "se\022:\n\010progress\030\001 \001(\0132\034.antiphon.v1.Garba" +
+      "geProgressH\000R\010progress\022;\n\tcompleted\030\002 \001(" +
+      "\0132\033.antiphon.v1.GarbageSummaryH\000R\tcomple" +
+      "tedB\007\n\005event\"\200\001\n\017GarbageProgress\022#\n\rchec" +
+      "ked_count\030\001 \001(\004R\014checkedCount\022#\n\rremoved" +
+      "_count\030\002 \001(\004R\014removedCount\022#\n\rremoved_by" +
+      "tes\030\003 \001(\004R\014removedBytes\"\312\001\n\016GarbageSumma" +
+      "ry\0222\n\007removed\030\001 \003(\0132\030.antiphon.v1.Record" +
+      "CountR\007removed\022#\n\rremoved_bytes\030\002 \001(\004R\014r" +
+      "emovedBytes\022!\n\014pinned_count\030\003 \001(\004R\013pinne" +
+      "dCount\022#\n\rstopped_early\030\004 \001(\010R\014stoppedEa" +
+      "rly\022\027\n\007dry_run\030\005 \001(\010R\006dryRun\"(\n\rReloadRe" +
+      "quest\022\027\n\007dry_run\030\001 \001(\010R\006dryRun\"\227\001\n\016Reloa" +
+      "dResponse\022\030\n\007applied\030\001 \001(\010R\007applied\0223\n\007c" +
+      "hanges\030\002 \003(\0132\031.antiphon.v1.ConfigChangeR" +
+      "\007changes\0226\n\010problems\030\003 \003(\0132\032.antiphon.v1" +
+      ".ConfigProblemR\010problems2\374\010\n\014AdminServic" +
+      "e\022V\n\rGetServerInfo\022!.antiphon.v1.GetServ" +
+      "erInfoRequest\032\".antiphon.v1.GetServerInf" +
+      "oResponse\022>\n\005Stats\022\031.antiphon.v1.StatsRe" +
+      "quest\032\032.antiphon.v1.StatsResponse\022C\n\006Ver" +
+      "ify\022\032.antiphon.v1.VerifyRequest\032\033.antiph" +
+      "on.v1.VerifyResponse0\001\022C\n\006Export\022\032.antip" +
+      "hon.v1.ExportRequest\032\033.antiphon.v1.Expor" +
+      "tResponse0\001\022E\n\006Import\022\032.antiphon.v1.Impo" +
+      "rtRequest\032\033.antiphon.v1.ImportResponse(\001" +
+      "0\001\022C\n\006Backup\022\032.antiphon.v1.BackupRequest" +
+      "\032\033.antiphon.v1.BackupResponse0\001\022>\n\005Erase" +
+      "\022\031.antiphon.v1.EraseRequest\032\032.antiphon.v" +
+      "1.EraseResponse\022\\\n\017GetEraseReceipt\022#.ant" +
+      "iphon.v1.GetEraseReceiptRequest\032$.antiph" +
+      "on.v1.GetEraseReceiptResponse\022J\n\tCreateP" +
+      "in\022\035.antiphon.v1.CreatePinRequest\032\036.anti" +
+      "phon.v1.CreatePinResponse\022J\n\tDeletePin\022\035" +
+      ".antiphon.v1.DeletePinRequest\032\036.antiphon" +
+      ".v1.DeletePinResponse\022G\n\010ListPins\022\034.anti" +
+      "phon.v1.ListPinsRequest\032\035.antiphon.v1.Li" +
+      "stPinsResponse\022J\n\tSetExpiry\022\035.antiphon.v" +
+      "1.SetExpiryRequest\032\036.antiphon.v1.SetExpi" +
+      "ryResponse\022S\n\014ListExpiries\022 .antiphon.v1" +
+      ".ListExpiriesRequest\032!.antiphon.v1.ListE" +
+      "xpiriesResponse\022[\n\016CollectGarbage\022\".anti" +
+      "phon.v1.CollectGarbageRequest\032#.antiphon" +
+      ".v1.CollectGarbageResponse0\001\022A\n\006Reload\022\032" +
+      ".antiphon.v1.ReloadRequest\032\033.antiphon.v1" +
+      ".ReloadResponseBn\n\014antiphon.genB\021AdminSe" +
+      "rviceProtoP\001\242\002\003AXX\252\002\013Antiphon.V1\312\002\013Antip" +
+      "hon\\V1\342\002\027Antiphon\\V1\\GPBMetadata\352\002\014Antip" +
+      "hon::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -446,7 +447,7 @@ public final class AdminServiceProto extends com.google.protobuf.GeneratedFile {
     internal_static_antiphon_v1_StatsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_antiphon_v1_StatsResponse_descriptor,
-        new java.lang.String[] { "Records", "DiskBytes", "LogicalBytes", "ActiveRuns", "OpenCoordinations", "AttachedCoordinations", "Exact", "Time", });
+        new java.lang.String[] { "Records", "DiskBytes", "LogicalBytes", "ActiveRuns", "OpenCoordinations", "AttachedCoordinations", "Exact", "Time", "Limits", });
     internal_static_antiphon_v1_VerifyRequest_descriptor =
       getDescriptor().getMessageType(4);
     internal_static_antiphon_v1_VerifyRequest_fieldAccessorTable = new

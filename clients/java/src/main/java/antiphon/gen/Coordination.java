@@ -1185,6 +1185,82 @@ java.lang.String defaultValue) {
     return updateTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : updateTime_;
   }
 
+  public static final int SPEND_LIMIT_FIELD_NUMBER = 29;
+  private antiphon.gen.SpendLimit spendLimit_;
+  /**
+   * <pre>
+   * Output only. How much its turns may spend, all together; absent without a limit.
+   * </pre>
+   *
+   * <code>.antiphon.v1.SpendLimit spend_limit = 29 [json_name = "spendLimit"];</code>
+   * @return Whether the spendLimit field is set.
+   */
+  @java.lang.Override
+  public boolean hasSpendLimit() {
+    return ((bitField0_ & 0x00000080) != 0);
+  }
+  /**
+   * <pre>
+   * Output only. How much its turns may spend, all together; absent without a limit.
+   * </pre>
+   *
+   * <code>.antiphon.v1.SpendLimit spend_limit = 29 [json_name = "spendLimit"];</code>
+   * @return The spendLimit.
+   */
+  @java.lang.Override
+  public antiphon.gen.SpendLimit getSpendLimit() {
+    return spendLimit_ == null ? antiphon.gen.SpendLimit.getDefaultInstance() : spendLimit_;
+  }
+  /**
+   * <pre>
+   * Output only. How much its turns may spend, all together; absent without a limit.
+   * </pre>
+   *
+   * <code>.antiphon.v1.SpendLimit spend_limit = 29 [json_name = "spendLimit"];</code>
+   */
+  @java.lang.Override
+  public antiphon.gen.SpendLimitOrBuilder getSpendLimitOrBuilder() {
+    return spendLimit_ == null ? antiphon.gen.SpendLimit.getDefaultInstance() : spendLimit_;
+  }
+
+  public static final int SPENT_FIELD_NUMBER = 30;
+  private antiphon.gen.Spent spent_;
+  /**
+   * <pre>
+   * Output only. What its turns spent.
+   * </pre>
+   *
+   * <code>.antiphon.v1.Spent spent = 30 [json_name = "spent"];</code>
+   * @return Whether the spent field is set.
+   */
+  @java.lang.Override
+  public boolean hasSpent() {
+    return ((bitField0_ & 0x00000100) != 0);
+  }
+  /**
+   * <pre>
+   * Output only. What its turns spent.
+   * </pre>
+   *
+   * <code>.antiphon.v1.Spent spent = 30 [json_name = "spent"];</code>
+   * @return The spent.
+   */
+  @java.lang.Override
+  public antiphon.gen.Spent getSpent() {
+    return spent_ == null ? antiphon.gen.Spent.getDefaultInstance() : spent_;
+  }
+  /**
+   * <pre>
+   * Output only. What its turns spent.
+   * </pre>
+   *
+   * <code>.antiphon.v1.Spent spent = 30 [json_name = "spent"];</code>
+   */
+  @java.lang.Override
+  public antiphon.gen.SpentOrBuilder getSpentOrBuilder() {
+    return spent_ == null ? antiphon.gen.Spent.getDefaultInstance() : spent_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -1285,6 +1361,12 @@ java.lang.String defaultValue) {
     }
     if (((bitField0_ & 0x00000040) != 0)) {
       output.writeMessage(28, getUpdateTime());
+    }
+    if (((bitField0_ & 0x00000080) != 0)) {
+      output.writeMessage(29, getSpendLimit());
+    }
+    if (((bitField0_ & 0x00000100) != 0)) {
+      output.writeMessage(30, getSpent());
     }
     getUnknownFields().writeTo(output);
   }
@@ -1404,6 +1486,14 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(28, getUpdateTime());
     }
+    if (((bitField0_ & 0x00000080) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(29, getSpendLimit());
+    }
+    if (((bitField0_ & 0x00000100) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(30, getSpent());
+    }
     return size;
   }
   @java.lang.Override
@@ -1496,6 +1586,16 @@ java.lang.String defaultValue) {
     if (hasUpdateTime()) {
       if (!getUpdateTime()
           .equals(other.getUpdateTime())) return false;
+    }
+    if (hasSpendLimit() != other.hasSpendLimit()) return false;
+    if (hasSpendLimit()) {
+      if (!getSpendLimit()
+          .equals(other.getSpendLimit())) return false;
+    }
+    if (hasSpent() != other.hasSpent()) return false;
+    if (hasSpent()) {
+      if (!getSpent()
+          .equals(other.getSpent())) return false;
     }
     if (!getPendingCase().equals(other.getPendingCase())) return false;
     switch (pendingCase_) {
@@ -1594,6 +1694,14 @@ java.lang.String defaultValue) {
     if (hasUpdateTime()) {
       hash = (37 * hash) + UPDATE_TIME_FIELD_NUMBER;
       hash = (53 * hash) + getUpdateTime().hashCode();
+    }
+    if (hasSpendLimit()) {
+      hash = (37 * hash) + SPEND_LIMIT_FIELD_NUMBER;
+      hash = (53 * hash) + getSpendLimit().hashCode();
+    }
+    if (hasSpent()) {
+      hash = (37 * hash) + SPENT_FIELD_NUMBER;
+      hash = (53 * hash) + getSpent().hashCode();
     }
     switch (pendingCase_) {
       case 6:
@@ -1774,6 +1882,8 @@ java.lang.String defaultValue) {
         internalGetCreateTimeFieldBuilder();
         internalGetStateTimeFieldBuilder();
         internalGetUpdateTimeFieldBuilder();
+        internalGetSpendLimitFieldBuilder();
+        internalGetSpentFieldBuilder();
       }
     }
     @java.lang.Override
@@ -1842,6 +1952,16 @@ java.lang.String defaultValue) {
       if (updateTimeBuilder_ != null) {
         updateTimeBuilder_.dispose();
         updateTimeBuilder_ = null;
+      }
+      spendLimit_ = null;
+      if (spendLimitBuilder_ != null) {
+        spendLimitBuilder_.dispose();
+        spendLimitBuilder_ = null;
+      }
+      spent_ = null;
+      if (spentBuilder_ != null) {
+        spentBuilder_.dispose();
+        spentBuilder_ = null;
       }
       pendingCase_ = 0;
       pending_ = null;
@@ -1978,6 +2098,18 @@ java.lang.String defaultValue) {
             : updateTimeBuilder_.build();
         to_bitField0_ |= 0x00000040;
       }
+      if (((from_bitField0_ & 0x10000000) != 0)) {
+        result.spendLimit_ = spendLimitBuilder_ == null
+            ? spendLimit_
+            : spendLimitBuilder_.build();
+        to_bitField0_ |= 0x00000080;
+      }
+      if (((from_bitField0_ & 0x20000000) != 0)) {
+        result.spent_ = spentBuilder_ == null
+            ? spent_
+            : spentBuilder_.build();
+        to_bitField0_ |= 0x00000100;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -2107,6 +2239,12 @@ java.lang.String defaultValue) {
       }
       if (other.hasUpdateTime()) {
         mergeUpdateTime(other.getUpdateTime());
+      }
+      if (other.hasSpendLimit()) {
+        mergeSpendLimit(other.getSpendLimit());
+      }
+      if (other.hasSpent()) {
+        mergeSpent(other.getSpent());
       }
       switch (other.getPendingCase()) {
         case DECISION_NEEDED: {
@@ -2315,6 +2453,20 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x08000000;
               break;
             } // case 226
+            case 234: {
+              input.readMessage(
+                  internalGetSpendLimitFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x10000000;
+              break;
+            } // case 234
+            case 242: {
+              input.readMessage(
+                  internalGetSpentFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x20000000;
+              break;
+            } // case 242
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -5433,6 +5585,320 @@ java.lang.String defaultValue) {
         updateTime_ = null;
       }
       return updateTimeBuilder_;
+    }
+
+    private antiphon.gen.SpendLimit spendLimit_;
+    private com.google.protobuf.SingleFieldBuilder<
+        antiphon.gen.SpendLimit, antiphon.gen.SpendLimit.Builder, antiphon.gen.SpendLimitOrBuilder> spendLimitBuilder_;
+    /**
+     * <pre>
+     * Output only. How much its turns may spend, all together; absent without a limit.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 29 [json_name = "spendLimit"];</code>
+     * @return Whether the spendLimit field is set.
+     */
+    public boolean hasSpendLimit() {
+      return ((bitField0_ & 0x10000000) != 0);
+    }
+    /**
+     * <pre>
+     * Output only. How much its turns may spend, all together; absent without a limit.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 29 [json_name = "spendLimit"];</code>
+     * @return The spendLimit.
+     */
+    public antiphon.gen.SpendLimit getSpendLimit() {
+      if (spendLimitBuilder_ == null) {
+        return spendLimit_ == null ? antiphon.gen.SpendLimit.getDefaultInstance() : spendLimit_;
+      } else {
+        return spendLimitBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Output only. How much its turns may spend, all together; absent without a limit.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 29 [json_name = "spendLimit"];</code>
+     */
+    public Builder setSpendLimit(antiphon.gen.SpendLimit value) {
+      if (spendLimitBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        spendLimit_ = value;
+      } else {
+        spendLimitBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x10000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. How much its turns may spend, all together; absent without a limit.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 29 [json_name = "spendLimit"];</code>
+     */
+    public Builder setSpendLimit(
+        antiphon.gen.SpendLimit.Builder builderForValue) {
+      if (spendLimitBuilder_ == null) {
+        spendLimit_ = builderForValue.build();
+      } else {
+        spendLimitBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x10000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. How much its turns may spend, all together; absent without a limit.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 29 [json_name = "spendLimit"];</code>
+     */
+    public Builder mergeSpendLimit(antiphon.gen.SpendLimit value) {
+      if (spendLimitBuilder_ == null) {
+        if (((bitField0_ & 0x10000000) != 0) &&
+          spendLimit_ != null &&
+          spendLimit_ != antiphon.gen.SpendLimit.getDefaultInstance()) {
+          getSpendLimitBuilder().mergeFrom(value);
+        } else {
+          spendLimit_ = value;
+        }
+      } else {
+        spendLimitBuilder_.mergeFrom(value);
+      }
+      if (spendLimit_ != null) {
+        bitField0_ |= 0x10000000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. How much its turns may spend, all together; absent without a limit.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 29 [json_name = "spendLimit"];</code>
+     */
+    public Builder clearSpendLimit() {
+      bitField0_ = (bitField0_ & ~0x10000000);
+      spendLimit_ = null;
+      if (spendLimitBuilder_ != null) {
+        spendLimitBuilder_.dispose();
+        spendLimitBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. How much its turns may spend, all together; absent without a limit.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 29 [json_name = "spendLimit"];</code>
+     */
+    public antiphon.gen.SpendLimit.Builder getSpendLimitBuilder() {
+      bitField0_ |= 0x10000000;
+      onChanged();
+      return internalGetSpendLimitFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Output only. How much its turns may spend, all together; absent without a limit.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 29 [json_name = "spendLimit"];</code>
+     */
+    public antiphon.gen.SpendLimitOrBuilder getSpendLimitOrBuilder() {
+      if (spendLimitBuilder_ != null) {
+        return spendLimitBuilder_.getMessageOrBuilder();
+      } else {
+        return spendLimit_ == null ?
+            antiphon.gen.SpendLimit.getDefaultInstance() : spendLimit_;
+      }
+    }
+    /**
+     * <pre>
+     * Output only. How much its turns may spend, all together; absent without a limit.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 29 [json_name = "spendLimit"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        antiphon.gen.SpendLimit, antiphon.gen.SpendLimit.Builder, antiphon.gen.SpendLimitOrBuilder> 
+        internalGetSpendLimitFieldBuilder() {
+      if (spendLimitBuilder_ == null) {
+        spendLimitBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            antiphon.gen.SpendLimit, antiphon.gen.SpendLimit.Builder, antiphon.gen.SpendLimitOrBuilder>(
+                getSpendLimit(),
+                getParentForChildren(),
+                isClean());
+        spendLimit_ = null;
+      }
+      return spendLimitBuilder_;
+    }
+
+    private antiphon.gen.Spent spent_;
+    private com.google.protobuf.SingleFieldBuilder<
+        antiphon.gen.Spent, antiphon.gen.Spent.Builder, antiphon.gen.SpentOrBuilder> spentBuilder_;
+    /**
+     * <pre>
+     * Output only. What its turns spent.
+     * </pre>
+     *
+     * <code>.antiphon.v1.Spent spent = 30 [json_name = "spent"];</code>
+     * @return Whether the spent field is set.
+     */
+    public boolean hasSpent() {
+      return ((bitField0_ & 0x20000000) != 0);
+    }
+    /**
+     * <pre>
+     * Output only. What its turns spent.
+     * </pre>
+     *
+     * <code>.antiphon.v1.Spent spent = 30 [json_name = "spent"];</code>
+     * @return The spent.
+     */
+    public antiphon.gen.Spent getSpent() {
+      if (spentBuilder_ == null) {
+        return spent_ == null ? antiphon.gen.Spent.getDefaultInstance() : spent_;
+      } else {
+        return spentBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Output only. What its turns spent.
+     * </pre>
+     *
+     * <code>.antiphon.v1.Spent spent = 30 [json_name = "spent"];</code>
+     */
+    public Builder setSpent(antiphon.gen.Spent value) {
+      if (spentBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        spent_ = value;
+      } else {
+        spentBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x20000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. What its turns spent.
+     * </pre>
+     *
+     * <code>.antiphon.v1.Spent spent = 30 [json_name = "spent"];</code>
+     */
+    public Builder setSpent(
+        antiphon.gen.Spent.Builder builderForValue) {
+      if (spentBuilder_ == null) {
+        spent_ = builderForValue.build();
+      } else {
+        spentBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x20000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. What its turns spent.
+     * </pre>
+     *
+     * <code>.antiphon.v1.Spent spent = 30 [json_name = "spent"];</code>
+     */
+    public Builder mergeSpent(antiphon.gen.Spent value) {
+      if (spentBuilder_ == null) {
+        if (((bitField0_ & 0x20000000) != 0) &&
+          spent_ != null &&
+          spent_ != antiphon.gen.Spent.getDefaultInstance()) {
+          getSpentBuilder().mergeFrom(value);
+        } else {
+          spent_ = value;
+        }
+      } else {
+        spentBuilder_.mergeFrom(value);
+      }
+      if (spent_ != null) {
+        bitField0_ |= 0x20000000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. What its turns spent.
+     * </pre>
+     *
+     * <code>.antiphon.v1.Spent spent = 30 [json_name = "spent"];</code>
+     */
+    public Builder clearSpent() {
+      bitField0_ = (bitField0_ & ~0x20000000);
+      spent_ = null;
+      if (spentBuilder_ != null) {
+        spentBuilder_.dispose();
+        spentBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. What its turns spent.
+     * </pre>
+     *
+     * <code>.antiphon.v1.Spent spent = 30 [json_name = "spent"];</code>
+     */
+    public antiphon.gen.Spent.Builder getSpentBuilder() {
+      bitField0_ |= 0x20000000;
+      onChanged();
+      return internalGetSpentFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Output only. What its turns spent.
+     * </pre>
+     *
+     * <code>.antiphon.v1.Spent spent = 30 [json_name = "spent"];</code>
+     */
+    public antiphon.gen.SpentOrBuilder getSpentOrBuilder() {
+      if (spentBuilder_ != null) {
+        return spentBuilder_.getMessageOrBuilder();
+      } else {
+        return spent_ == null ?
+            antiphon.gen.Spent.getDefaultInstance() : spent_;
+      }
+    }
+    /**
+     * <pre>
+     * Output only. What its turns spent.
+     * </pre>
+     *
+     * <code>.antiphon.v1.Spent spent = 30 [json_name = "spent"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        antiphon.gen.Spent, antiphon.gen.Spent.Builder, antiphon.gen.SpentOrBuilder> 
+        internalGetSpentFieldBuilder() {
+      if (spentBuilder_ == null) {
+        spentBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            antiphon.gen.Spent, antiphon.gen.Spent.Builder, antiphon.gen.SpentOrBuilder>(
+                getSpent(),
+                getParentForChildren(),
+                isClean());
+        spent_ = null;
+      }
+      return spentBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:antiphon.v1.Coordination)

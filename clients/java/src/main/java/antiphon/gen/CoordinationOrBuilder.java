@@ -636,5 +636,59 @@ java.lang.String defaultValue);
    */
   com.google.protobuf.TimestampOrBuilder getUpdateTimeOrBuilder();
 
+  /**
+   * <pre>
+   * Output only. How much its turns may spend, all together; absent without a limit.
+   * </pre>
+   *
+   * <code>.antiphon.v1.SpendLimit spend_limit = 29 [json_name = "spendLimit"];</code>
+   * @return Whether the spendLimit field is set.
+   */
+  boolean hasSpendLimit();
+  /**
+   * <pre>
+   * Output only. How much its turns may spend, all together; absent without a limit.
+   * </pre>
+   *
+   * <code>.antiphon.v1.SpendLimit spend_limit = 29 [json_name = "spendLimit"];</code>
+   * @return The spendLimit.
+   */
+  antiphon.gen.SpendLimit getSpendLimit();
+  /**
+   * <pre>
+   * Output only. How much its turns may spend, all together; absent without a limit.
+   * </pre>
+   *
+   * <code>.antiphon.v1.SpendLimit spend_limit = 29 [json_name = "spendLimit"];</code>
+   */
+  antiphon.gen.SpendLimitOrBuilder getSpendLimitOrBuilder();
+
+  /**
+   * <pre>
+   * Output only. What its turns spent.
+   * </pre>
+   *
+   * <code>.antiphon.v1.Spent spent = 30 [json_name = "spent"];</code>
+   * @return Whether the spent field is set.
+   */
+  boolean hasSpent();
+  /**
+   * <pre>
+   * Output only. What its turns spent.
+   * </pre>
+   *
+   * <code>.antiphon.v1.Spent spent = 30 [json_name = "spent"];</code>
+   * @return The spent.
+   */
+  antiphon.gen.Spent getSpent();
+  /**
+   * <pre>
+   * Output only. What its turns spent.
+   * </pre>
+   *
+   * <code>.antiphon.v1.Spent spent = 30 [json_name = "spent"];</code>
+   */
+  antiphon.gen.SpentOrBuilder getSpentOrBuilder();
+
   antiphon.gen.Coordination.PendingCase getPendingCase();
 }

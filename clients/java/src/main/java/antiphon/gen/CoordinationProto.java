@@ -224,7 +224,7 @@ public final class CoordinationProto extends com.google.protobuf.GeneratedFile {
       "hon/v1/thread.proto\032\026antiphon/v1/tool.pr" +
       "oto\032\027antiphon/v1/usage.proto\032\036google/pro" +
       "tobuf/duration.proto\032\037google/protobuf/ti" +
-      "mestamp.proto\"\270\013\n\014Coordination\022\'\n\017coordi" +
+      "mestamp.proto\"\234\014\n\014Coordination\022\'\n\017coordi" +
       "nation_id\030\001 \001(\tR\016coordinationId\0224\n\005state" +
       "\030\002 \001(\0162\036.antiphon.v1.CoordinationStateR\005" +
       "state\022\032\n\010attached\030\003 \001(\010R\010attached\022\035\n\npen" +
@@ -259,218 +259,222 @@ public final class CoordinationProto extends com.google.protobuf.GeneratedFile {
       "createTime\0229\n\nstate_time\030\033 \001(\0132\032.google." +
       "protobuf.TimestampR\tstateTime\022;\n\013update_" +
       "time\030\034 \001(\0132\032.google.protobuf.TimestampR\n" +
-      "updateTime\0329\n\013LabelsEntry\022\020\n\003key\030\001 \001(\tR\003" +
-      "key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001B\t\n\007pending" +
-      "\"\274\003\n\021CoordinateRequest\0226\n\005start\030\001 \001(\0132\036." +
-      "antiphon.v1.CoordinationStartH\000R\005start\0229" +
-      "\n\006attach\030\002 \001(\0132\037.antiphon.v1.Coordinatio" +
-      "nAttachH\000R\006attach\022:\n\013next_action\030\003 \001(\0132\027" +
-      ".antiphon.v1.NextActionH\000R\nnextAction\022>\n" +
-      "\014tool_results\030\004 \001(\0132\031.antiphon.v1.BatchR" +
-      "esultsH\000R\013toolResults\0226\n\tgenerated\030\005 \001(\013" +
-      "2\026.antiphon.v1.GeneratedH\000R\tgenerated\022<\n" +
-      "\007suspend\030\006 \001(\0132 .antiphon.v1.Coordinatio" +
-      "nSuspendH\000R\007suspend\0229\n\006cancel\030\007 \001(\0132\037.an" +
-      "tiphon.v1.CoordinationCancelH\000R\006cancelB\007" +
-      "\n\005frame\"\224\006\n\021CoordinationStart\0228\n\010exchang" +
-      "e\030\001 \001(\0132\032.antiphon.v1.ExchangePointH\000R\010e" +
-      "xchange\0222\n\006thread\030\002 \001(\0132\030.antiphon.v1.Th" +
-      "readPointH\000R\006thread\022F\n\017initial_request\030\003" +
-      " \001(\0132\033.antiphon.v1.InitialRequestH\000R\016ini" +
-      "tialRequest\022)\n\020additional_turns\030\004 \001(\rR\017a" +
-      "dditionalTurns\022\'\n\017coordination_id\030\005 \001(\tR" +
-      "\016coordinationId\022-\n\020tool_round_limit\030\006 \001(" +
-      "\rH\001R\016toolRoundLimit\210\001\001\022\026\n\006deltas\030\007 \001(\010R\006" +
-      "deltas\0226\n\010deadline\030\010 \001(\0132\032.google.protob" +
-      "uf.TimestampR\010deadline\022D\n\020decision_timeo" +
-      "ut\030\t \001(\0132\031.google.protobuf.DurationR\017dec" +
-      "isionTimeout\022>\n\ron_disconnect\030\n \001(\0162\031.an" +
-      "tiphon.v1.OnDisconnectR\014onDisconnect\022B\n\006" +
-      "labels\030\013 \003(\0132*.antiphon.v1.CoordinationS" +
-      "tart.LabelsEntryR\006labels\022\034\n\tephemeral\030\014 " +
-      "\001(\010R\tephemeral\0226\n\027omit_generation_histor" +
-      "y\030\r \001(\010R\025omitGenerationHistory\0329\n\013Labels" +
+      "updateTime\0228\n\013spend_limit\030\035 \001(\0132\027.antiph" +
+      "on.v1.SpendLimitR\nspendLimit\022(\n\005spent\030\036 " +
+      "\001(\0132\022.antiphon.v1.SpentR\005spent\0329\n\013Labels" +
       "Entry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005" +
-      "value:\0028\001B\006\n\004fromB\023\n\021_tool_round_limit\"\321" +
-      "\001\n\016InitialRequest\0227\n\007request\030\001 \001(\0132\035.ant" +
-      "iphon.v1.ExecutionRequestR\007request\022C\n\017ex" +
-      "isting_thread\030\002 \001(\0132\030.antiphon.v1.Thread" +
-      "PointH\000R\016existingThread\0227\n\nnew_thread\030\003 " +
-      "\001(\0132\026.antiphon.v1.NewThreadH\000R\tnewThread" +
-      "B\010\n\006thread\"\214\001\n\022CoordinationAttach\022\'\n\017coo" +
-      "rdination_id\030\001 \001(\tR\016coordinationId\022%\n\016af" +
-      "ter_sequence\030\002 \001(\004R\rafterSequence\022\033\n\006del" +
-      "tas\030\003 \001(\010H\000R\006deltas\210\001\001B\t\n\007_deltas\"\302\001\n\nNe" +
-      "xtAction\022\037\n\013decision_id\030\001 \001(\tR\ndecisionI" +
-      "d\022+\n\004turn\030\002 \001(\0132\025.antiphon.v1.NextTurnH\000" +
-      "R\004turn\022-\n\004stop\030\003 \001(\0132\027.antiphon.v1.StopA" +
-      "ctionH\000R\004stop\022-\n\004fail\030\004 \001(\0132\027.antiphon.v" +
-      "1.FailActionH\000R\004failB\010\n\006action\"\373\001\n\010NextT" +
-      "urn\0229\n\007request\030\001 \001(\0132\035.antiphon.v1.Execu" +
-      "tionRequestH\000R\007request\022=\n\014tool_results\030\002" +
-      " \001(\0132\030.antiphon.v1.ToolResultsH\000R\013toolRe" +
-      "sults\022G\n\020unanswered_tools\030\003 \001(\0162\034.antiph" +
-      "on.v1.UnansweredToolsR\017unansweredTools\022#" +
-      "\n\rdetach_thread\030\004 \001(\010R\014detachThreadB\007\n\005i" +
-      "nput\"\014\n\nStopAction\"\215\002\n\nFailAction\022\022\n\004cod" +
-      "e\030\001 \001(\005R\004code\022\030\n\007message\030\002 \001(\tR\007message\022" +
-      "\026\n\006reason\030\003 \001(\tR\006reason\022\026\n\006domain\030\004 \001(\tR" +
-      "\006domain\022A\n\010metadata\030\005 \003(\0132%.antiphon.v1." +
-      "FailAction.MetadataEntryR\010metadata\022!\n\014de" +
-      "tails_json\030\006 \001(\tR\013detailsJson\032;\n\rMetadat" +
-      "aEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR" +
-      "\005value:\0028\001\"s\n\014BatchResults\022\031\n\010batch_id\030\001" +
-      " \001(\tR\007batchId\0221\n\007results\030\002 \003(\0132\027.antipho" +
-      "n.v1.ToolResultR\007results\022\025\n\006run_id\030\003 \001(\t" +
-      "R\005runId\"\257\001\n\tGenerated\022#\n\rgeneration_id\030\001" +
-      " \001(\tR\014generationId\0226\n\006answer\030\002 \001(\0132\034.ant" +
-      "iphon.v1.GeneratedAnswerH\000R\006answer\022:\n\007fa" +
-      "ilure\030\003 \001(\0132\036.antiphon.v1.GenerationFail" +
-      "ureH\000R\007failureB\t\n\007outcome\"\307\002\n\017GeneratedA" +
-      "nswer\0222\n\tassistant\030\001 \001(\0132\024.antiphon.v1.M" +
-      "essageR\tassistant\0228\n\013stop_reason\030\002 \001(\0162\027" +
-      ".antiphon.v1.StopReasonR\nstopReason\022&\n\017s" +
-      "top_reason_raw\030\003 \001(\tR\rstopReasonRaw\022(\n\005u" +
-      "sage\030\004 \001(\0132\022.antiphon.v1.UsageR\005usage\022\032\n" +
-      "\010provider\030\005 \001(\tR\010provider\022\020\n\003api\030\006 \001(\tR\003" +
-      "api\022%\n\016response_model\030\007 \001(\tR\rresponseMod" +
-      "el\022\037\n\013response_id\030\010 \001(\tR\nresponseId\"\202\002\n\021" +
-      "GenerationFailure\022\022\n\004code\030\001 \001(\005R\004code\022\030\n" +
-      "\007message\030\002 \001(\tR\007message\022$\n\013http_status\030\003" +
-      " \001(\rH\000R\nhttpStatus\210\001\001\022#\n\rprovider_code\030\004" +
-      " \001(\tR\014providerCode\022:\n\013retry_after\030\005 \001(\0132" +
-      "\031.google.protobuf.DurationR\nretryAfter\022(" +
-      "\n\005usage\030\006 \001(\0132\022.antiphon.v1.UsageR\005usage" +
-      "B\016\n\014_http_status\"\025\n\023CoordinationSuspend\"" +
-      ".\n\022CoordinationCancel\022\030\n\007message\030\001 \001(\tR\007" +
-      "message\"\223\007\n\022CoordinateResponse\022\032\n\010sequen" +
-      "ce\030\001 \001(\004R\010sequence\022<\n\007started\030\002 \001(\0132 .an" +
-      "tiphon.v1.CoordinationStartedH\000R\007started" +
-      "\022F\n\017decision_needed\030\003 \001(\0132\033.antiphon.v1." +
-      "DecisionNeededH\000R\016decisionNeeded\022=\n\014tool" +
-      "s_needed\030\004 \001(\0132\030.antiphon.v1.ToolsNeeded" +
-      "H\000R\013toolsNeeded\022L\n\021generation_needed\030\005 \001" +
-      "(\0132\035.antiphon.v1.GenerationNeededH\000R\020gen" +
-      "erationNeeded\0229\n\010accepted\030\006 \001(\0132\033.antiph" +
-      "on.v1.AnswerAcceptedH\000R\010accepted\0229\n\010reje" +
-      "cted\030\007 \001(\0132\033.antiphon.v1.AnswerRejectedH" +
-      "\000R\010rejected\022:\n\013run_started\030\010 \001(\0132\027.antip" +
-      "hon.v1.RunStartedH\000R\nrunStarted\0227\n\007attem" +
-      "pt\030\t \001(\0132\033.antiphon.v1.AttemptStartedH\000R" +
-      "\007attempt\0220\n\007warning\030\n \001(\0132\024.antiphon.v1." +
-      "WarningH\000R\007warning\022*\n\005delta\030\013 \001(\0132\022.anti" +
-      "phon.v1.DeltaH\000R\005delta\022B\n\theartbeat\030\014 \001(" +
-      "\0132\".antiphon.v1.CoordinationHeartbeatH\000R" +
-      "\theartbeat\022?\n\010draining\030\r \001(\0132!.antiphon." +
-      "v1.CoordinationDrainingH\000R\010draining\022?\n\010d" +
-      "etached\030\016 \001(\0132!.antiphon.v1.Coordination" +
-      "DetachedH\000R\010detached\0226\n\005ended\030\017 \001(\0132\036.an" +
-      "tiphon.v1.CoordinationEndedH\000R\005endedB\007\n\005" +
-      "frame\"\367\002\n\023CoordinationStarted\022\'\n\017coordin" +
-      "ation_id\030\001 \001(\tR\016coordinationId\022\032\n\010attach" +
-      "ed\030\002 \001(\010R\010attached\0224\n\005state\030\003 \001(\0162\036.anti" +
-      "phon.v1.CoordinationStateR\005state\022\035\n\npend" +
-      "ing_id\030\004 \001(\tR\tpendingId\022\037\n\013exchange_id\030\005" +
-      " \001(\tR\nexchangeId\022\033\n\tthread_id\030\006 \001(\tR\010thr" +
-      "eadId\022\025\n\006run_id\030\007 \001(\tR\005runId\022#\n\rturns_st" +
-      "arted\030\010 \001(\rR\014turnsStarted\022\'\n\017turns_remai" +
-      "ning\030\t \001(\rR\016turnsRemaining\022#\n\rlast_seque" +
-      "nce\030\n \001(\004R\014lastSequence\"\372\002\n\016DecisionNeed" +
-      "ed\022\037\n\013decision_id\030\001 \001(\tR\ndecisionId\0221\n\010e" +
-      "xchange\030\002 \001(\0132\025.antiphon.v1.ExchangeR\010ex" +
-      "change\022\032\n\010starting\030\003 \001(\010R\010starting\022\"\n\003ru" +
-      "n\030\004 \001(\0132\020.antiphon.v1.RunR\003run\022#\n\rturns_" +
-      "started\030\005 \001(\rR\014turnsStarted\022\'\n\017turns_rem" +
-      "aining\030\006 \001(\rR\016turnsRemaining\022\033\n\tthread_i" +
-      "d\030\007 \001(\tR\010threadId\022,\n\022interrupted_run_id\030" +
-      "\010 \001(\tR\020interruptedRunId\022;\n\013expire_time\030\t" +
-      " \001(\0132\032.google.protobuf.TimestampR\nexpire" +
-      "Time\"\231\002\n\013ToolsNeeded\022\031\n\010batch_id\030\001 \001(\tR\007" +
-      "batchId\022\025\n\006run_id\030\002 \001(\tR\005runId\0221\n\010exchan" +
-      "ge\030\003 \001(\0132\025.antiphon.v1.ExchangeR\010exchang" +
-      "e\0221\n\005calls\030\004 \003(\0132\033.antiphon.v1.NeededToo" +
-      "lCallR\005calls\0221\n\007results\030\005 \003(\0132\027.antiphon" +
-      ".v1.ToolResultR\007results\022\024\n\005round\030\006 \001(\rR\005" +
-      "round\022)\n\020rounds_remaining\030\007 \001(\rR\017roundsR" +
-      "emaining\"b\n\016NeededToolCall\022)\n\004call\030\001 \001(\013" +
-      "2\025.antiphon.v1.ToolCallR\004call\022%\n\004tool\030\002 " +
-      "\001(\0132\021.antiphon.v1.ToolR\004tool\"\320\005\n\020Generat" +
-      "ionNeeded\022#\n\rgeneration_id\030\001 \001(\tR\014genera" +
-      "tionId\022\025\n\006run_id\030\002 \001(\tR\005runId\022\026\n\006number\030" +
-      "\003 \001(\rR\006number\022,\n\004kind\030\004 \001(\0162\030.antiphon.v" +
-      "1.AttemptKindR\004kind\022,\n\022parent_exchange_i" +
-      "d\030\005 \001(\tR\020parentExchangeId\0220\n\010messages\030\006 " +
-      "\003(\0132\024.antiphon.v1.MessageR\010messages\022)\n\020o" +
-      "mitted_messages\030\007 \001(\004R\017omittedMessages\022\035" +
-      "\n\nbackend_id\030\010 \001(\tR\tbackendId\022\024\n\005model\030\t" +
-      " \001(\tR\005model\0227\n\nparameters\030\n \001(\0132\027.antiph" +
-      "on.v1.ParametersR\nparameters\022*\n\005tools\030\013 " +
-      "\001(\0132\024.antiphon.v1.ToolSetR\005tools\0228\n\013tool" +
-      "_choice\030\014 \001(\0132\027.antiphon.v1.ToolChoiceR\n" +
-      "toolChoice\0221\n\010contract\030\r \001(\0132\025.antiphon." +
-      "v1.ContractR\010contract\022\035\n\nsession_id\030\016 \001(" +
-      "\tR\tsessionId\022L\n\022effective_settings\030\017 \003(\013" +
-      "2\035.antiphon.v1.EffectiveSettingR\021effecti" +
-      "veSettings\022;\n\013expire_time\030\020 \001(\0132\032.google" +
-      ".protobuf.TimestampR\nexpireTime\"\323\001\n\016Answ" +
-      "erAccepted\022\016\n\002id\030\001 \001(\tR\002id\022\032\n\010replayed\030\002" +
-      " \001(\010R\010replayed\022\025\n\006run_id\030\003 \001(\tR\005runId\022#\n" +
-      "\rturns_started\030\004 \001(\rR\014turnsStarted\022\'\n\017tu" +
-      "rns_remaining\030\005 \001(\rR\016turnsRemaining\0220\n\005b" +
-      "atch\030\006 \001(\0132\032.antiphon.v1.BatchProgressR\005" +
-      "batch\"l\n\rBatchProgress\0221\n\007results\030\001 \003(\0132" +
-      "\027.antiphon.v1.ToolResultR\007results\022(\n\020pen" +
-      "ding_call_ids\030\002 \003(\tR\016pendingCallIds\"\277\001\n\016" +
-      "AnswerRejected\022\016\n\002id\030\001 \001(\tR\002id\022.\n\005error\030" +
-      "\002 \001(\0132\030.antiphon.v1.ErrorStatusR\005error\0221" +
-      "\n\006fields\030\003 \003(\0132\031.antiphon.v1.FieldProble" +
-      "mR\006fields\022:\n\013retry_after\030\004 \001(\0132\031.google." +
-      "protobuf.DurationR\nretryAfter\">\n\014FieldPr" +
-      "oblem\022\024\n\005field\030\001 \001(\tR\005field\022\030\n\007message\030\002" +
-      " \001(\tR\007message\"G\n\025CoordinationHeartbeat\022." +
-      "\n\004time\030\001 \001(\0132\032.google.protobuf.Timestamp" +
-      "R\004time\"N\n\024CoordinationDraining\0226\n\010deadli" +
-      "ne\030\001 \001(\0132\032.google.protobuf.TimestampR\010de" +
-      "adline\"\256\002\n\024CoordinationDetached\0221\n\006reaso" +
-      "n\030\001 \001(\0162\031.antiphon.v1.DetachReasonR\006reas" +
-      "on\022\'\n\017coordination_id\030\002 \001(\tR\016coordinatio" +
-      "nId\0224\n\005state\030\003 \001(\0162\036.antiphon.v1.Coordin" +
-      "ationStateR\005state\022\035\n\npending_id\030\004 \001(\tR\tp" +
-      "endingId\022(\n\020pending_call_ids\030\005 \003(\tR\016pend" +
-      "ingCallIds\022;\n\013expire_time\030\006 \001(\0132\032.google" +
-      ".protobuf.TimestampR\nexpireTime\"\351\002\n\021Coor" +
-      "dinationEnded\022<\n\007stopped\030\001 \001(\0132 .antipho" +
-      "n.v1.CoordinationStoppedH\000R\007stopped\022B\n\te" +
-      "xhausted\030\002 \001(\0132\".antiphon.v1.Coordinatio" +
-      "nExhaustedH\000R\texhausted\0229\n\006failed\030\003 \001(\0132" +
-      "\037.antiphon.v1.CoordinationFailedH\000R\006fail" +
-      "ed\022B\n\tcancelled\030\004 \001(\0132\".antiphon.v1.Coor" +
-      "dinationCancelledH\000R\tcancelled\022H\n\024undeli" +
-      "vered_exchange\030\005 \001(\0132\025.antiphon.v1.Excha" +
-      "ngeR\023undeliveredExchangeB\t\n\007outcome\"\025\n\023C" +
-      "oordinationStopped\"\027\n\025CoordinationExhaus" +
-      "ted\"\204\001\n\022CoordinationFailed\022.\n\005error\030\001 \001(" +
-      "\0132\030.antiphon.v1.ErrorStatusR\005error\022>\n\016ca" +
-      "ller_failure\030\002 \001(\0132\027.antiphon.v1.FailAct" +
-      "ionR\rcallerFailure\"G\n\025CoordinationCancel" +
-      "led\022.\n\005error\030\001 \001(\0132\030.antiphon.v1.ErrorSt" +
-      "atusR\005error*\334\002\n\021CoordinationState\022\"\n\036COO" +
-      "RDINATION_STATE_UNSPECIFIED\020\000\022#\n\037COORDIN" +
-      "ATION_STATE_TURN_RUNNING\020\001\022(\n$COORDINATI" +
-      "ON_STATE_AWAITING_DECISION\020\002\022%\n!COORDINA" +
-      "TION_STATE_AWAITING_TOOLS\020\003\022*\n&COORDINAT" +
-      "ION_STATE_AWAITING_GENERATION\020\004\022\036\n\032COORD" +
-      "INATION_STATE_STOPPED\020\005\022 \n\034COORDINATION_" +
-      "STATE_EXHAUSTED\020\006\022\035\n\031COORDINATION_STATE_" +
-      "FAILED\020\007\022 \n\034COORDINATION_STATE_CANCELLED" +
-      "\020\010*\243\001\n\014DetachReason\022\035\n\031DETACH_REASON_UNS" +
-      "PECIFIED\020\000\022\034\n\030DETACH_REASON_TAKEN_OVER\020\001" +
-      "\022\033\n\027DETACH_REASON_SUSPENDED\020\002\022\035\n\031DETACH_" +
-      "REASON_HALF_CLOSED\020\003\022\032\n\026DETACH_REASON_DR" +
-      "AINING\020\004Bn\n\014antiphon.genB\021CoordinationPr" +
-      "otoP\001\242\002\003AXX\252\002\013Antiphon.V1\312\002\013Antiphon\\V1\342" +
-      "\002\027Antiphon\\V1\\GPBMetadata\352\002\014Antiphon::V1" +
-      "b\006proto3"
+      "value:\0028\001B\t\n\007pending\"\274\003\n\021CoordinateReque" +
+      "st\0226\n\005start\030\001 \001(\0132\036.antiphon.v1.Coordina" +
+      "tionStartH\000R\005start\0229\n\006attach\030\002 \001(\0132\037.ant" +
+      "iphon.v1.CoordinationAttachH\000R\006attach\022:\n" +
+      "\013next_action\030\003 \001(\0132\027.antiphon.v1.NextAct" +
+      "ionH\000R\nnextAction\022>\n\014tool_results\030\004 \001(\0132" +
+      "\031.antiphon.v1.BatchResultsH\000R\013toolResult" +
+      "s\0226\n\tgenerated\030\005 \001(\0132\026.antiphon.v1.Gener" +
+      "atedH\000R\tgenerated\022<\n\007suspend\030\006 \001(\0132 .ant" +
+      "iphon.v1.CoordinationSuspendH\000R\007suspend\022" +
+      "9\n\006cancel\030\007 \001(\0132\037.antiphon.v1.Coordinati" +
+      "onCancelH\000R\006cancelB\007\n\005frame\"\316\006\n\021Coordina" +
+      "tionStart\0228\n\010exchange\030\001 \001(\0132\032.antiphon.v" +
+      "1.ExchangePointH\000R\010exchange\0222\n\006thread\030\002 " +
+      "\001(\0132\030.antiphon.v1.ThreadPointH\000R\006thread\022" +
+      "F\n\017initial_request\030\003 \001(\0132\033.antiphon.v1.I" +
+      "nitialRequestH\000R\016initialRequest\022)\n\020addit" +
+      "ional_turns\030\004 \001(\rR\017additionalTurns\022\'\n\017co" +
+      "ordination_id\030\005 \001(\tR\016coordinationId\022-\n\020t" +
+      "ool_round_limit\030\006 \001(\rH\001R\016toolRoundLimit\210" +
+      "\001\001\022\026\n\006deltas\030\007 \001(\010R\006deltas\0226\n\010deadline\030\010" +
+      " \001(\0132\032.google.protobuf.TimestampR\010deadli" +
+      "ne\022D\n\020decision_timeout\030\t \001(\0132\031.google.pr" +
+      "otobuf.DurationR\017decisionTimeout\022>\n\ron_d" +
+      "isconnect\030\n \001(\0162\031.antiphon.v1.OnDisconne" +
+      "ctR\014onDisconnect\022B\n\006labels\030\013 \003(\0132*.antip" +
+      "hon.v1.CoordinationStart.LabelsEntryR\006la" +
+      "bels\022\034\n\tephemeral\030\014 \001(\010R\tephemeral\0226\n\027om" +
+      "it_generation_history\030\r \001(\010R\025omitGenerat" +
+      "ionHistory\0228\n\013spend_limit\030\016 \001(\0132\027.antiph" +
+      "on.v1.SpendLimitR\nspendLimit\0329\n\013LabelsEn" +
+      "try\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005va" +
+      "lue:\0028\001B\006\n\004fromB\023\n\021_tool_round_limit\"\321\001\n" +
+      "\016InitialRequest\0227\n\007request\030\001 \001(\0132\035.antip" +
+      "hon.v1.ExecutionRequestR\007request\022C\n\017exis" +
+      "ting_thread\030\002 \001(\0132\030.antiphon.v1.ThreadPo" +
+      "intH\000R\016existingThread\0227\n\nnew_thread\030\003 \001(" +
+      "\0132\026.antiphon.v1.NewThreadH\000R\tnewThreadB\010" +
+      "\n\006thread\"\214\001\n\022CoordinationAttach\022\'\n\017coord" +
+      "ination_id\030\001 \001(\tR\016coordinationId\022%\n\016afte" +
+      "r_sequence\030\002 \001(\004R\rafterSequence\022\033\n\006delta" +
+      "s\030\003 \001(\010H\000R\006deltas\210\001\001B\t\n\007_deltas\"\302\001\n\nNext" +
+      "Action\022\037\n\013decision_id\030\001 \001(\tR\ndecisionId\022" +
+      "+\n\004turn\030\002 \001(\0132\025.antiphon.v1.NextTurnH\000R\004" +
+      "turn\022-\n\004stop\030\003 \001(\0132\027.antiphon.v1.StopAct" +
+      "ionH\000R\004stop\022-\n\004fail\030\004 \001(\0132\027.antiphon.v1." +
+      "FailActionH\000R\004failB\010\n\006action\"\373\001\n\010NextTur" +
+      "n\0229\n\007request\030\001 \001(\0132\035.antiphon.v1.Executi" +
+      "onRequestH\000R\007request\022=\n\014tool_results\030\002 \001" +
+      "(\0132\030.antiphon.v1.ToolResultsH\000R\013toolResu" +
+      "lts\022G\n\020unanswered_tools\030\003 \001(\0162\034.antiphon" +
+      ".v1.UnansweredToolsR\017unansweredTools\022#\n\r" +
+      "detach_thread\030\004 \001(\010R\014detachThreadB\007\n\005inp" +
+      "ut\"\014\n\nStopAction\"\215\002\n\nFailAction\022\022\n\004code\030" +
+      "\001 \001(\005R\004code\022\030\n\007message\030\002 \001(\tR\007message\022\026\n" +
+      "\006reason\030\003 \001(\tR\006reason\022\026\n\006domain\030\004 \001(\tR\006d" +
+      "omain\022A\n\010metadata\030\005 \003(\0132%.antiphon.v1.Fa" +
+      "ilAction.MetadataEntryR\010metadata\022!\n\014deta" +
+      "ils_json\030\006 \001(\tR\013detailsJson\032;\n\rMetadataE" +
+      "ntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005v" +
+      "alue:\0028\001\"s\n\014BatchResults\022\031\n\010batch_id\030\001 \001" +
+      "(\tR\007batchId\0221\n\007results\030\002 \003(\0132\027.antiphon." +
+      "v1.ToolResultR\007results\022\025\n\006run_id\030\003 \001(\tR\005" +
+      "runId\"\257\001\n\tGenerated\022#\n\rgeneration_id\030\001 \001" +
+      "(\tR\014generationId\0226\n\006answer\030\002 \001(\0132\034.antip" +
+      "hon.v1.GeneratedAnswerH\000R\006answer\022:\n\007fail" +
+      "ure\030\003 \001(\0132\036.antiphon.v1.GenerationFailur" +
+      "eH\000R\007failureB\t\n\007outcome\"\307\002\n\017GeneratedAns" +
+      "wer\0222\n\tassistant\030\001 \001(\0132\024.antiphon.v1.Mes" +
+      "sageR\tassistant\0228\n\013stop_reason\030\002 \001(\0162\027.a" +
+      "ntiphon.v1.StopReasonR\nstopReason\022&\n\017sto" +
+      "p_reason_raw\030\003 \001(\tR\rstopReasonRaw\022(\n\005usa" +
+      "ge\030\004 \001(\0132\022.antiphon.v1.UsageR\005usage\022\032\n\010p" +
+      "rovider\030\005 \001(\tR\010provider\022\020\n\003api\030\006 \001(\tR\003ap" +
+      "i\022%\n\016response_model\030\007 \001(\tR\rresponseModel" +
+      "\022\037\n\013response_id\030\010 \001(\tR\nresponseId\"\202\002\n\021Ge" +
+      "nerationFailure\022\022\n\004code\030\001 \001(\005R\004code\022\030\n\007m" +
+      "essage\030\002 \001(\tR\007message\022$\n\013http_status\030\003 \001" +
+      "(\rH\000R\nhttpStatus\210\001\001\022#\n\rprovider_code\030\004 \001" +
+      "(\tR\014providerCode\022:\n\013retry_after\030\005 \001(\0132\031." +
+      "google.protobuf.DurationR\nretryAfter\022(\n\005" +
+      "usage\030\006 \001(\0132\022.antiphon.v1.UsageR\005usageB\016" +
+      "\n\014_http_status\"\025\n\023CoordinationSuspend\".\n" +
+      "\022CoordinationCancel\022\030\n\007message\030\001 \001(\tR\007me" +
+      "ssage\"\223\007\n\022CoordinateResponse\022\032\n\010sequence" +
+      "\030\001 \001(\004R\010sequence\022<\n\007started\030\002 \001(\0132 .anti" +
+      "phon.v1.CoordinationStartedH\000R\007started\022F" +
+      "\n\017decision_needed\030\003 \001(\0132\033.antiphon.v1.De" +
+      "cisionNeededH\000R\016decisionNeeded\022=\n\014tools_" +
+      "needed\030\004 \001(\0132\030.antiphon.v1.ToolsNeededH\000" +
+      "R\013toolsNeeded\022L\n\021generation_needed\030\005 \001(\013" +
+      "2\035.antiphon.v1.GenerationNeededH\000R\020gener" +
+      "ationNeeded\0229\n\010accepted\030\006 \001(\0132\033.antiphon" +
+      ".v1.AnswerAcceptedH\000R\010accepted\0229\n\010reject" +
+      "ed\030\007 \001(\0132\033.antiphon.v1.AnswerRejectedH\000R" +
+      "\010rejected\022:\n\013run_started\030\010 \001(\0132\027.antipho" +
+      "n.v1.RunStartedH\000R\nrunStarted\0227\n\007attempt" +
+      "\030\t \001(\0132\033.antiphon.v1.AttemptStartedH\000R\007a" +
+      "ttempt\0220\n\007warning\030\n \001(\0132\024.antiphon.v1.Wa" +
+      "rningH\000R\007warning\022*\n\005delta\030\013 \001(\0132\022.antiph" +
+      "on.v1.DeltaH\000R\005delta\022B\n\theartbeat\030\014 \001(\0132" +
+      "\".antiphon.v1.CoordinationHeartbeatH\000R\th" +
+      "eartbeat\022?\n\010draining\030\r \001(\0132!.antiphon.v1" +
+      ".CoordinationDrainingH\000R\010draining\022?\n\010det" +
+      "ached\030\016 \001(\0132!.antiphon.v1.CoordinationDe" +
+      "tachedH\000R\010detached\0226\n\005ended\030\017 \001(\0132\036.anti" +
+      "phon.v1.CoordinationEndedH\000R\005endedB\007\n\005fr" +
+      "ame\"\367\002\n\023CoordinationStarted\022\'\n\017coordinat" +
+      "ion_id\030\001 \001(\tR\016coordinationId\022\032\n\010attached" +
+      "\030\002 \001(\010R\010attached\0224\n\005state\030\003 \001(\0162\036.antiph" +
+      "on.v1.CoordinationStateR\005state\022\035\n\npendin" +
+      "g_id\030\004 \001(\tR\tpendingId\022\037\n\013exchange_id\030\005 \001" +
+      "(\tR\nexchangeId\022\033\n\tthread_id\030\006 \001(\tR\010threa" +
+      "dId\022\025\n\006run_id\030\007 \001(\tR\005runId\022#\n\rturns_star" +
+      "ted\030\010 \001(\rR\014turnsStarted\022\'\n\017turns_remaini" +
+      "ng\030\t \001(\rR\016turnsRemaining\022#\n\rlast_sequenc" +
+      "e\030\n \001(\004R\014lastSequence\"\372\002\n\016DecisionNeeded" +
+      "\022\037\n\013decision_id\030\001 \001(\tR\ndecisionId\0221\n\010exc" +
+      "hange\030\002 \001(\0132\025.antiphon.v1.ExchangeR\010exch" +
+      "ange\022\032\n\010starting\030\003 \001(\010R\010starting\022\"\n\003run\030" +
+      "\004 \001(\0132\020.antiphon.v1.RunR\003run\022#\n\rturns_st" +
+      "arted\030\005 \001(\rR\014turnsStarted\022\'\n\017turns_remai" +
+      "ning\030\006 \001(\rR\016turnsRemaining\022\033\n\tthread_id\030" +
+      "\007 \001(\tR\010threadId\022,\n\022interrupted_run_id\030\010 " +
+      "\001(\tR\020interruptedRunId\022;\n\013expire_time\030\t \001" +
+      "(\0132\032.google.protobuf.TimestampR\nexpireTi" +
+      "me\"\231\002\n\013ToolsNeeded\022\031\n\010batch_id\030\001 \001(\tR\007ba" +
+      "tchId\022\025\n\006run_id\030\002 \001(\tR\005runId\0221\n\010exchange" +
+      "\030\003 \001(\0132\025.antiphon.v1.ExchangeR\010exchange\022" +
+      "1\n\005calls\030\004 \003(\0132\033.antiphon.v1.NeededToolC" +
+      "allR\005calls\0221\n\007results\030\005 \003(\0132\027.antiphon.v" +
+      "1.ToolResultR\007results\022\024\n\005round\030\006 \001(\rR\005ro" +
+      "und\022)\n\020rounds_remaining\030\007 \001(\rR\017roundsRem" +
+      "aining\"b\n\016NeededToolCall\022)\n\004call\030\001 \001(\0132\025" +
+      ".antiphon.v1.ToolCallR\004call\022%\n\004tool\030\002 \001(" +
+      "\0132\021.antiphon.v1.ToolR\004tool\"\320\005\n\020Generatio" +
+      "nNeeded\022#\n\rgeneration_id\030\001 \001(\tR\014generati" +
+      "onId\022\025\n\006run_id\030\002 \001(\tR\005runId\022\026\n\006number\030\003 " +
+      "\001(\rR\006number\022,\n\004kind\030\004 \001(\0162\030.antiphon.v1." +
+      "AttemptKindR\004kind\022,\n\022parent_exchange_id\030" +
+      "\005 \001(\tR\020parentExchangeId\0220\n\010messages\030\006 \003(" +
+      "\0132\024.antiphon.v1.MessageR\010messages\022)\n\020omi" +
+      "tted_messages\030\007 \001(\004R\017omittedMessages\022\035\n\n" +
+      "backend_id\030\010 \001(\tR\tbackendId\022\024\n\005model\030\t \001" +
+      "(\tR\005model\0227\n\nparameters\030\n \001(\0132\027.antiphon" +
+      ".v1.ParametersR\nparameters\022*\n\005tools\030\013 \001(" +
+      "\0132\024.antiphon.v1.ToolSetR\005tools\0228\n\013tool_c" +
+      "hoice\030\014 \001(\0132\027.antiphon.v1.ToolChoiceR\nto" +
+      "olChoice\0221\n\010contract\030\r \001(\0132\025.antiphon.v1" +
+      ".ContractR\010contract\022\035\n\nsession_id\030\016 \001(\tR" +
+      "\tsessionId\022L\n\022effective_settings\030\017 \003(\0132\035" +
+      ".antiphon.v1.EffectiveSettingR\021effective" +
+      "Settings\022;\n\013expire_time\030\020 \001(\0132\032.google.p" +
+      "rotobuf.TimestampR\nexpireTime\"\323\001\n\016Answer" +
+      "Accepted\022\016\n\002id\030\001 \001(\tR\002id\022\032\n\010replayed\030\002 \001" +
+      "(\010R\010replayed\022\025\n\006run_id\030\003 \001(\tR\005runId\022#\n\rt" +
+      "urns_started\030\004 \001(\rR\014turnsStarted\022\'\n\017turn" +
+      "s_remaining\030\005 \001(\rR\016turnsRemaining\0220\n\005bat" +
+      "ch\030\006 \001(\0132\032.antiphon.v1.BatchProgressR\005ba" +
+      "tch\"l\n\rBatchProgress\0221\n\007results\030\001 \003(\0132\027." +
+      "antiphon.v1.ToolResultR\007results\022(\n\020pendi" +
+      "ng_call_ids\030\002 \003(\tR\016pendingCallIds\"\277\001\n\016An" +
+      "swerRejected\022\016\n\002id\030\001 \001(\tR\002id\022.\n\005error\030\002 " +
+      "\001(\0132\030.antiphon.v1.ErrorStatusR\005error\0221\n\006" +
+      "fields\030\003 \003(\0132\031.antiphon.v1.FieldProblemR" +
+      "\006fields\022:\n\013retry_after\030\004 \001(\0132\031.google.pr" +
+      "otobuf.DurationR\nretryAfter\">\n\014FieldProb" +
+      "lem\022\024\n\005field\030\001 \001(\tR\005field\022\030\n\007message\030\002 \001" +
+      "(\tR\007message\"G\n\025CoordinationHeartbeat\022.\n\004" +
+      "time\030\001 \001(\0132\032.google.protobuf.TimestampR\004" +
+      "time\"N\n\024CoordinationDraining\0226\n\010deadline" +
+      "\030\001 \001(\0132\032.google.protobuf.TimestampR\010dead" +
+      "line\"\256\002\n\024CoordinationDetached\0221\n\006reason\030" +
+      "\001 \001(\0162\031.antiphon.v1.DetachReasonR\006reason" +
+      "\022\'\n\017coordination_id\030\002 \001(\tR\016coordinationI" +
+      "d\0224\n\005state\030\003 \001(\0162\036.antiphon.v1.Coordinat" +
+      "ionStateR\005state\022\035\n\npending_id\030\004 \001(\tR\tpen" +
+      "dingId\022(\n\020pending_call_ids\030\005 \003(\tR\016pendin" +
+      "gCallIds\022;\n\013expire_time\030\006 \001(\0132\032.google.p" +
+      "rotobuf.TimestampR\nexpireTime\"\351\002\n\021Coordi" +
+      "nationEnded\022<\n\007stopped\030\001 \001(\0132 .antiphon." +
+      "v1.CoordinationStoppedH\000R\007stopped\022B\n\texh" +
+      "austed\030\002 \001(\0132\".antiphon.v1.CoordinationE" +
+      "xhaustedH\000R\texhausted\0229\n\006failed\030\003 \001(\0132\037." +
+      "antiphon.v1.CoordinationFailedH\000R\006failed" +
+      "\022B\n\tcancelled\030\004 \001(\0132\".antiphon.v1.Coordi" +
+      "nationCancelledH\000R\tcancelled\022H\n\024undelive" +
+      "red_exchange\030\005 \001(\0132\025.antiphon.v1.Exchang" +
+      "eR\023undeliveredExchangeB\t\n\007outcome\"\025\n\023Coo" +
+      "rdinationStopped\"\027\n\025CoordinationExhauste" +
+      "d\"\204\001\n\022CoordinationFailed\022.\n\005error\030\001 \001(\0132" +
+      "\030.antiphon.v1.ErrorStatusR\005error\022>\n\016call" +
+      "er_failure\030\002 \001(\0132\027.antiphon.v1.FailActio" +
+      "nR\rcallerFailure\"G\n\025CoordinationCancelle" +
+      "d\022.\n\005error\030\001 \001(\0132\030.antiphon.v1.ErrorStat" +
+      "usR\005error*\334\002\n\021CoordinationState\022\"\n\036COORD" +
+      "INATION_STATE_UNSPECIFIED\020\000\022#\n\037COORDINAT" +
+      "ION_STATE_TURN_RUNNING\020\001\022(\n$COORDINATION" +
+      "_STATE_AWAITING_DECISION\020\002\022%\n!COORDINATI" +
+      "ON_STATE_AWAITING_TOOLS\020\003\022*\n&COORDINATIO" +
+      "N_STATE_AWAITING_GENERATION\020\004\022\036\n\032COORDIN" +
+      "ATION_STATE_STOPPED\020\005\022 \n\034COORDINATION_ST" +
+      "ATE_EXHAUSTED\020\006\022\035\n\031COORDINATION_STATE_FA" +
+      "ILED\020\007\022 \n\034COORDINATION_STATE_CANCELLED\020\010" +
+      "*\243\001\n\014DetachReason\022\035\n\031DETACH_REASON_UNSPE" +
+      "CIFIED\020\000\022\034\n\030DETACH_REASON_TAKEN_OVER\020\001\022\033" +
+      "\n\027DETACH_REASON_SUSPENDED\020\002\022\035\n\031DETACH_RE" +
+      "ASON_HALF_CLOSED\020\003\022\032\n\026DETACH_REASON_DRAI" +
+      "NING\020\004Bn\n\014antiphon.genB\021CoordinationProt" +
+      "oP\001\242\002\003AXX\252\002\013Antiphon.V1\312\002\013Antiphon\\V1\342\002\027" +
+      "Antiphon\\V1\\GPBMetadata\352\002\014Antiphon::V1b\006" +
+      "proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -493,7 +497,7 @@ public final class CoordinationProto extends com.google.protobuf.GeneratedFile {
     internal_static_antiphon_v1_Coordination_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_antiphon_v1_Coordination_descriptor,
-        new java.lang.String[] { "CoordinationId", "State", "Attached", "PendingId", "PendingCallIds", "DecisionNeeded", "ToolsNeeded", "GenerationNeeded", "StartExchangeId", "ExchangeId", "ThreadId", "ActiveRunId", "InterruptedRunId", "AdditionalTurns", "TurnsStarted", "TurnsRemaining", "ToolRoundLimit", "OnDisconnect", "Deadline", "DecisionTimeout", "ExpireTime", "Labels", "Fingerprint", "LastSequence", "Ended", "CreateTime", "StateTime", "UpdateTime", "Pending", });
+        new java.lang.String[] { "CoordinationId", "State", "Attached", "PendingId", "PendingCallIds", "DecisionNeeded", "ToolsNeeded", "GenerationNeeded", "StartExchangeId", "ExchangeId", "ThreadId", "ActiveRunId", "InterruptedRunId", "AdditionalTurns", "TurnsStarted", "TurnsRemaining", "ToolRoundLimit", "OnDisconnect", "Deadline", "DecisionTimeout", "ExpireTime", "Labels", "Fingerprint", "LastSequence", "Ended", "CreateTime", "StateTime", "UpdateTime", "SpendLimit", "Spent", "Pending", });
     internal_static_antiphon_v1_Coordination_LabelsEntry_descriptor =
       internal_static_antiphon_v1_Coordination_descriptor.getNestedType(0);
     internal_static_antiphon_v1_Coordination_LabelsEntry_fieldAccessorTable = new
@@ -511,7 +515,7 @@ public final class CoordinationProto extends com.google.protobuf.GeneratedFile {
     internal_static_antiphon_v1_CoordinationStart_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_antiphon_v1_CoordinationStart_descriptor,
-        new java.lang.String[] { "Exchange", "Thread", "InitialRequest", "AdditionalTurns", "CoordinationId", "ToolRoundLimit", "Deltas", "Deadline", "DecisionTimeout", "OnDisconnect", "Labels", "Ephemeral", "OmitGenerationHistory", "From", });
+        new java.lang.String[] { "Exchange", "Thread", "InitialRequest", "AdditionalTurns", "CoordinationId", "ToolRoundLimit", "Deltas", "Deadline", "DecisionTimeout", "OnDisconnect", "Labels", "Ephemeral", "OmitGenerationHistory", "SpendLimit", "From", });
     internal_static_antiphon_v1_CoordinationStart_LabelsEntry_descriptor =
       internal_static_antiphon_v1_CoordinationStart_descriptor.getNestedType(0);
     internal_static_antiphon_v1_CoordinationStart_LabelsEntry_fieldAccessorTable = new

@@ -579,6 +579,47 @@ java.lang.String defaultValue) {
     return omitGenerationHistory_;
   }
 
+  public static final int SPEND_LIMIT_FIELD_NUMBER = 14;
+  private antiphon.gen.SpendLimit spendLimit_;
+  /**
+   * <pre>
+   * Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+   * client calls itself does not count.
+   * </pre>
+   *
+   * <code>.antiphon.v1.SpendLimit spend_limit = 14 [json_name = "spendLimit"];</code>
+   * @return Whether the spendLimit field is set.
+   */
+  @java.lang.Override
+  public boolean hasSpendLimit() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+   * client calls itself does not count.
+   * </pre>
+   *
+   * <code>.antiphon.v1.SpendLimit spend_limit = 14 [json_name = "spendLimit"];</code>
+   * @return The spendLimit.
+   */
+  @java.lang.Override
+  public antiphon.gen.SpendLimit getSpendLimit() {
+    return spendLimit_ == null ? antiphon.gen.SpendLimit.getDefaultInstance() : spendLimit_;
+  }
+  /**
+   * <pre>
+   * Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+   * client calls itself does not count.
+   * </pre>
+   *
+   * <code>.antiphon.v1.SpendLimit spend_limit = 14 [json_name = "spendLimit"];</code>
+   */
+  @java.lang.Override
+  public antiphon.gen.SpendLimitOrBuilder getSpendLimitOrBuilder() {
+    return spendLimit_ == null ? antiphon.gen.SpendLimit.getDefaultInstance() : spendLimit_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -634,6 +675,9 @@ java.lang.String defaultValue) {
     }
     if (omitGenerationHistory_ != false) {
       output.writeBool(13, omitGenerationHistory_);
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeMessage(14, getSpendLimit());
     }
     getUnknownFields().writeTo(output);
   }
@@ -696,6 +740,10 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(13, omitGenerationHistory_);
     }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(14, getSpendLimit());
+    }
     return size;
   }
   @java.lang.Override
@@ -748,6 +796,11 @@ java.lang.String defaultValue) {
         != other.getEphemeral()) return false;
     if (getOmitGenerationHistory()
         != other.getOmitGenerationHistory()) return false;
+    if (hasSpendLimit() != other.hasSpendLimit()) return false;
+    if (hasSpendLimit()) {
+      if (!getSpendLimit()
+          .equals(other.getSpendLimit())) return false;
+    }
     if (!getFromCase().equals(other.getFromCase())) return false;
     switch (fromCase_) {
       case 1:
@@ -807,6 +860,10 @@ java.lang.String defaultValue) {
     hash = (37 * hash) + OMIT_GENERATION_HISTORY_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getOmitGenerationHistory());
+    if (hasSpendLimit()) {
+      hash = (37 * hash) + SPEND_LIMIT_FIELD_NUMBER;
+      hash = (53 * hash) + getSpendLimit().hashCode();
+    }
     switch (fromCase_) {
       case 1:
         hash = (37 * hash) + EXCHANGE_FIELD_NUMBER;
@@ -981,6 +1038,7 @@ java.lang.String defaultValue) {
               .alwaysUseFieldBuilders) {
         internalGetDeadlineFieldBuilder();
         internalGetDecisionTimeoutFieldBuilder();
+        internalGetSpendLimitFieldBuilder();
       }
     }
     @java.lang.Override
@@ -1014,6 +1072,11 @@ java.lang.String defaultValue) {
       internalGetMutableLabels().clear();
       ephemeral_ = false;
       omitGenerationHistory_ = false;
+      spendLimit_ = null;
+      if (spendLimitBuilder_ != null) {
+        spendLimitBuilder_.dispose();
+        spendLimitBuilder_ = null;
+      }
       fromCase_ = 0;
       from_ = null;
       return this;
@@ -1089,6 +1152,12 @@ java.lang.String defaultValue) {
       if (((from_bitField0_ & 0x00001000) != 0)) {
         result.omitGenerationHistory_ = omitGenerationHistory_;
       }
+      if (((from_bitField0_ & 0x00002000) != 0)) {
+        result.spendLimit_ = spendLimitBuilder_ == null
+            ? spendLimit_
+            : spendLimitBuilder_.build();
+        to_bitField0_ |= 0x00000008;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1152,6 +1221,9 @@ java.lang.String defaultValue) {
       }
       if (other.getOmitGenerationHistory() != false) {
         setOmitGenerationHistory(other.getOmitGenerationHistory());
+      }
+      if (other.hasSpendLimit()) {
+        mergeSpendLimit(other.getSpendLimit());
       }
       switch (other.getFromCase()) {
         case EXCHANGE: {
@@ -1275,6 +1347,13 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00001000;
               break;
             } // case 104
+            case 114: {
+              input.readMessage(
+                  internalGetSpendLimitFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00002000;
+              break;
+            } // case 114
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2724,6 +2803,172 @@ java.lang.String defaultValue) {
       omitGenerationHistory_ = false;
       onChanged();
       return this;
+    }
+
+    private antiphon.gen.SpendLimit spendLimit_;
+    private com.google.protobuf.SingleFieldBuilder<
+        antiphon.gen.SpendLimit, antiphon.gen.SpendLimit.Builder, antiphon.gen.SpendLimitOrBuilder> spendLimitBuilder_;
+    /**
+     * <pre>
+     * Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+     * client calls itself does not count.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 14 [json_name = "spendLimit"];</code>
+     * @return Whether the spendLimit field is set.
+     */
+    public boolean hasSpendLimit() {
+      return ((bitField0_ & 0x00002000) != 0);
+    }
+    /**
+     * <pre>
+     * Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+     * client calls itself does not count.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 14 [json_name = "spendLimit"];</code>
+     * @return The spendLimit.
+     */
+    public antiphon.gen.SpendLimit getSpendLimit() {
+      if (spendLimitBuilder_ == null) {
+        return spendLimit_ == null ? antiphon.gen.SpendLimit.getDefaultInstance() : spendLimit_;
+      } else {
+        return spendLimitBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+     * client calls itself does not count.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 14 [json_name = "spendLimit"];</code>
+     */
+    public Builder setSpendLimit(antiphon.gen.SpendLimit value) {
+      if (spendLimitBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        spendLimit_ = value;
+      } else {
+        spendLimitBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+     * client calls itself does not count.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 14 [json_name = "spendLimit"];</code>
+     */
+    public Builder setSpendLimit(
+        antiphon.gen.SpendLimit.Builder builderForValue) {
+      if (spendLimitBuilder_ == null) {
+        spendLimit_ = builderForValue.build();
+      } else {
+        spendLimitBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+     * client calls itself does not count.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 14 [json_name = "spendLimit"];</code>
+     */
+    public Builder mergeSpendLimit(antiphon.gen.SpendLimit value) {
+      if (spendLimitBuilder_ == null) {
+        if (((bitField0_ & 0x00002000) != 0) &&
+          spendLimit_ != null &&
+          spendLimit_ != antiphon.gen.SpendLimit.getDefaultInstance()) {
+          getSpendLimitBuilder().mergeFrom(value);
+        } else {
+          spendLimit_ = value;
+        }
+      } else {
+        spendLimitBuilder_.mergeFrom(value);
+      }
+      if (spendLimit_ != null) {
+        bitField0_ |= 0x00002000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+     * client calls itself does not count.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 14 [json_name = "spendLimit"];</code>
+     */
+    public Builder clearSpendLimit() {
+      bitField0_ = (bitField0_ & ~0x00002000);
+      spendLimit_ = null;
+      if (spendLimitBuilder_ != null) {
+        spendLimitBuilder_.dispose();
+        spendLimitBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+     * client calls itself does not count.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 14 [json_name = "spendLimit"];</code>
+     */
+    public antiphon.gen.SpendLimit.Builder getSpendLimitBuilder() {
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return internalGetSpendLimitFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+     * client calls itself does not count.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 14 [json_name = "spendLimit"];</code>
+     */
+    public antiphon.gen.SpendLimitOrBuilder getSpendLimitOrBuilder() {
+      if (spendLimitBuilder_ != null) {
+        return spendLimitBuilder_.getMessageOrBuilder();
+      } else {
+        return spendLimit_ == null ?
+            antiphon.gen.SpendLimit.getDefaultInstance() : spendLimit_;
+      }
+    }
+    /**
+     * <pre>
+     * Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+     * client calls itself does not count.
+     * </pre>
+     *
+     * <code>.antiphon.v1.SpendLimit spend_limit = 14 [json_name = "spendLimit"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        antiphon.gen.SpendLimit, antiphon.gen.SpendLimit.Builder, antiphon.gen.SpendLimitOrBuilder> 
+        internalGetSpendLimitFieldBuilder() {
+      if (spendLimitBuilder_ == null) {
+        spendLimitBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            antiphon.gen.SpendLimit, antiphon.gen.SpendLimit.Builder, antiphon.gen.SpendLimitOrBuilder>(
+                getSpendLimit(),
+                getParentForChildren(),
+                isClean());
+        spendLimit_ = null;
+      }
+      return spendLimitBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:antiphon.v1.CoordinationStart)

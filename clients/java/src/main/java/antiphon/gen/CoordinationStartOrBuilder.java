@@ -305,5 +305,35 @@ java.lang.String defaultValue);
    */
   boolean getOmitGenerationHistory();
 
+  /**
+   * <pre>
+   * Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+   * client calls itself does not count.
+   * </pre>
+   *
+   * <code>.antiphon.v1.SpendLimit spend_limit = 14 [json_name = "spendLimit"];</code>
+   * @return Whether the spendLimit field is set.
+   */
+  boolean hasSpendLimit();
+  /**
+   * <pre>
+   * Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+   * client calls itself does not count.
+   * </pre>
+   *
+   * <code>.antiphon.v1.SpendLimit spend_limit = 14 [json_name = "spendLimit"];</code>
+   * @return The spendLimit.
+   */
+  antiphon.gen.SpendLimit getSpendLimit();
+  /**
+   * <pre>
+   * Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+   * client calls itself does not count.
+   * </pre>
+   *
+   * <code>.antiphon.v1.SpendLimit spend_limit = 14 [json_name = "spendLimit"];</code>
+   */
+  antiphon.gen.SpendLimitOrBuilder getSpendLimitOrBuilder();
+
   antiphon.gen.CoordinationStart.FromCase getFromCase();
 }

@@ -51,7 +51,7 @@ public final class ErrorProto extends com.google.protobuf.GeneratedFile {
       "ason\022B\n\010metadata\030\004 \003(\0132&.antiphon.v1.Err" +
       "orStatus.MetadataEntryR\010metadata\032;\n\rMeta" +
       "dataEntry\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001" +
-      "(\tR\005value:\0028\001*\263\022\n\013ErrorReason\022\034\n\030ERROR_R" +
+      "(\tR\005value:\0028\001*\321\022\n\013ErrorReason\022\034\n\030ERROR_R" +
       "EASON_UNSPECIFIED\020\000\022\037\n\033ERROR_REASON_INVA" +
       "LID_FIELDS\020\001\022 \n\034ERROR_REASON_NOT_IMPLEME" +
       "NTED\020\002\022\037\n\033ERROR_REASON_LIMIT_EXCEEDED\020\003\022" +
@@ -110,10 +110,10 @@ public final class ErrorProto extends com.google.protobuf.GeneratedFile {
       "\037ERROR_REASON_DOCUMENT_NOT_FOUND\020?\022\035\n\031ER" +
       "ROR_REASON_ERASE_SHARED\020@\022 \n\034ERROR_REASO" +
       "N_UNAUTHENTICATED\020A\022\036\n\032ERROR_REASON_SCOP" +
-      "E_MISSING\020BBg\n\014antiphon.genB\nErrorProtoP" +
-      "\001\242\002\003AXX\252\002\013Antiphon.V1\312\002\013Antiphon\\V1\342\002\027An" +
-      "tiphon\\V1\\GPBMetadata\352\002\014Antiphon::V1b\006pr" +
-      "oto3"
+      "E_MISSING\020B\022\034\n\030ERROR_REASON_SPEND_LIMIT\020" +
+      "CBg\n\014antiphon.genB\nErrorProtoP\001\242\002\003AXX\252\002\013" +
+      "Antiphon.V1\312\002\013Antiphon\\V1\342\002\027Antiphon\\V1\\" +
+      "GPBMetadata\352\002\014Antiphon::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

@@ -558,6 +558,16 @@ public enum ErrorReason
    * <code>ERROR_REASON_SCOPE_MISSING = 66;</code>
    */
   ERROR_REASON_SCOPE_MISSING(66),
+  /**
+   * <pre>
+   * RESOURCE_EXHAUSTED, without RetryInfo: as much was spent as the credential may in a day, or the coordination in all; nothing was claimed or
+   * sent to a model. Or what a call costs cannot be told where that is limited. Metadata: `limit`, `max`, `spent`, `currency` of a cost,
+   * `resets_at_ms` of a day (milliseconds since 1970); `backend_id` and `model` that have no price.
+   * </pre>
+   *
+   * <code>ERROR_REASON_SPEND_LIMIT = 67;</code>
+   */
+  ERROR_REASON_SPEND_LIMIT(67),
   UNRECOGNIZED(-1),
   ;
 
@@ -1113,6 +1123,16 @@ public enum ErrorReason
    * <code>ERROR_REASON_SCOPE_MISSING = 66;</code>
    */
   public static final int ERROR_REASON_SCOPE_MISSING_VALUE = 66;
+  /**
+   * <pre>
+   * RESOURCE_EXHAUSTED, without RetryInfo: as much was spent as the credential may in a day, or the coordination in all; nothing was claimed or
+   * sent to a model. Or what a call costs cannot be told where that is limited. Metadata: `limit`, `max`, `spent`, `currency` of a cost,
+   * `resets_at_ms` of a day (milliseconds since 1970); `backend_id` and `model` that have no price.
+   * </pre>
+   *
+   * <code>ERROR_REASON_SPEND_LIMIT = 67;</code>
+   */
+  public static final int ERROR_REASON_SPEND_LIMIT_VALUE = 67;
 
 
   public final int getNumber() {
@@ -1206,6 +1226,7 @@ public enum ErrorReason
       case 64: return ERROR_REASON_ERASE_SHARED;
       case 65: return ERROR_REASON_UNAUTHENTICATED;
       case 66: return ERROR_REASON_SCOPE_MISSING;
+      case 67: return ERROR_REASON_SPEND_LIMIT;
       default: return null;
     }
   }

@@ -33,6 +33,7 @@ private static final long serialVersionUID = 0L;
   }
   private StatsResponse() {
     records_ = java.util.Collections.emptyList();
+    limits_ = java.util.Collections.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -243,6 +244,72 @@ private static final long serialVersionUID = 0L;
     return time_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : time_;
   }
 
+  public static final int LIMITS_FIELD_NUMBER = 9;
+  @SuppressWarnings("serial")
+  private java.util.List<antiphon.gen.LimitUse> limits_;
+  /**
+   * <pre>
+   * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+   * namespaces, and those of the credentials that open this namespace alone, or of all.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<antiphon.gen.LimitUse> getLimitsList() {
+    return limits_;
+  }
+  /**
+   * <pre>
+   * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+   * namespaces, and those of the credentials that open this namespace alone, or of all.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends antiphon.gen.LimitUseOrBuilder> 
+      getLimitsOrBuilderList() {
+    return limits_;
+  }
+  /**
+   * <pre>
+   * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+   * namespaces, and those of the credentials that open this namespace alone, or of all.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+   */
+  @java.lang.Override
+  public int getLimitsCount() {
+    return limits_.size();
+  }
+  /**
+   * <pre>
+   * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+   * namespaces, and those of the credentials that open this namespace alone, or of all.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+   */
+  @java.lang.Override
+  public antiphon.gen.LimitUse getLimits(int index) {
+    return limits_.get(index);
+  }
+  /**
+   * <pre>
+   * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+   * namespaces, and those of the credentials that open this namespace alone, or of all.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+   */
+  @java.lang.Override
+  public antiphon.gen.LimitUseOrBuilder getLimitsOrBuilder(
+      int index) {
+    return limits_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -280,6 +347,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(8, getTime());
+    }
+    for (int i = 0; i < limits_.size(); i++) {
+      output.writeMessage(9, limits_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -322,6 +392,15 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(8, getTime());
     }
+
+        {
+          final int count = limits_.size();
+          for (int i = 0; i < count; i++) {
+            size += com.google.protobuf.CodedOutputStream
+              .computeMessageSizeNoTag(limits_.get(i));
+          }
+          size += 1 * count;
+        }
     return size;
   }
   @java.lang.Override
@@ -365,6 +444,8 @@ private static final long serialVersionUID = 0L;
       if (!getTime()
           .equals(other.getTime())) return false;
     }
+    if (!getLimitsList()
+        .equals(other.getLimitsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -401,6 +482,10 @@ private static final long serialVersionUID = 0L;
     if (hasTime()) {
       hash = (37 * hash) + TIME_FIELD_NUMBER;
       hash = (53 * hash) + getTime().hashCode();
+    }
+    if (getLimitsCount() > 0) {
+      hash = (37 * hash) + LIMITS_FIELD_NUMBER;
+      hash = (53 * hash) + getLimitsList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -538,6 +623,7 @@ private static final long serialVersionUID = 0L;
               .alwaysUseFieldBuilders) {
         internalGetRecordsFieldBuilder();
         internalGetTimeFieldBuilder();
+        internalGetLimitsFieldBuilder();
       }
     }
     @java.lang.Override
@@ -562,6 +648,13 @@ private static final long serialVersionUID = 0L;
         timeBuilder_.dispose();
         timeBuilder_ = null;
       }
+      if (limitsBuilder_ == null) {
+        limits_ = java.util.Collections.emptyList();
+      } else {
+        limits_ = null;
+        limitsBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000100);
       return this;
     }
 
@@ -603,6 +696,15 @@ private static final long serialVersionUID = 0L;
         result.records_ = records_;
       } else {
         result.records_ = recordsBuilder_.build();
+      }
+      if (limitsBuilder_ == null) {
+        if (((bitField0_ & 0x00000100) != 0)) {
+          limits_ = java.util.Collections.unmodifiableList(limits_);
+          bitField0_ = (bitField0_ & ~0x00000100);
+        }
+        result.limits_ = limits_;
+      } else {
+        result.limits_ = limitsBuilder_.build();
       }
     }
 
@@ -695,6 +797,32 @@ private static final long serialVersionUID = 0L;
       if (other.hasTime()) {
         mergeTime(other.getTime());
       }
+      if (limitsBuilder_ == null) {
+        if (!other.limits_.isEmpty()) {
+          if (limits_.isEmpty()) {
+            limits_ = other.limits_;
+            bitField0_ = (bitField0_ & ~0x00000100);
+          } else {
+            ensureLimitsIsMutable();
+            limits_.addAll(other.limits_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.limits_.isEmpty()) {
+          if (limitsBuilder_.isEmpty()) {
+            limitsBuilder_.dispose();
+            limitsBuilder_ = null;
+            limits_ = other.limits_;
+            bitField0_ = (bitField0_ & ~0x00000100);
+            limitsBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetLimitsFieldBuilder() : null;
+          } else {
+            limitsBuilder_.addAllMessages(other.limits_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -771,6 +899,19 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 66
+            case 74: {
+              antiphon.gen.LimitUse m =
+                  input.readMessage(
+                      antiphon.gen.LimitUse.parser(),
+                      extensionRegistry);
+              if (limitsBuilder_ == null) {
+                ensureLimitsIsMutable();
+                limits_.add(m);
+              } else {
+                limitsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1519,6 +1660,336 @@ private static final long serialVersionUID = 0L;
         time_ = null;
       }
       return timeBuilder_;
+    }
+
+    private java.util.List<antiphon.gen.LimitUse> limits_ =
+      java.util.Collections.emptyList();
+    private void ensureLimitsIsMutable() {
+      if (!((bitField0_ & 0x00000100) != 0)) {
+        limits_ = new java.util.ArrayList<antiphon.gen.LimitUse>(limits_);
+        bitField0_ |= 0x00000100;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        antiphon.gen.LimitUse, antiphon.gen.LimitUse.Builder, antiphon.gen.LimitUseOrBuilder> limitsBuilder_;
+
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public java.util.List<antiphon.gen.LimitUse> getLimitsList() {
+      if (limitsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(limits_);
+      } else {
+        return limitsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public int getLimitsCount() {
+      if (limitsBuilder_ == null) {
+        return limits_.size();
+      } else {
+        return limitsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public antiphon.gen.LimitUse getLimits(int index) {
+      if (limitsBuilder_ == null) {
+        return limits_.get(index);
+      } else {
+        return limitsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public Builder setLimits(
+        int index, antiphon.gen.LimitUse value) {
+      if (limitsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureLimitsIsMutable();
+        limits_.set(index, value);
+        onChanged();
+      } else {
+        limitsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public Builder setLimits(
+        int index, antiphon.gen.LimitUse.Builder builderForValue) {
+      if (limitsBuilder_ == null) {
+        ensureLimitsIsMutable();
+        limits_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        limitsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public Builder addLimits(antiphon.gen.LimitUse value) {
+      if (limitsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureLimitsIsMutable();
+        limits_.add(value);
+        onChanged();
+      } else {
+        limitsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public Builder addLimits(
+        int index, antiphon.gen.LimitUse value) {
+      if (limitsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureLimitsIsMutable();
+        limits_.add(index, value);
+        onChanged();
+      } else {
+        limitsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public Builder addLimits(
+        antiphon.gen.LimitUse.Builder builderForValue) {
+      if (limitsBuilder_ == null) {
+        ensureLimitsIsMutable();
+        limits_.add(builderForValue.build());
+        onChanged();
+      } else {
+        limitsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public Builder addLimits(
+        int index, antiphon.gen.LimitUse.Builder builderForValue) {
+      if (limitsBuilder_ == null) {
+        ensureLimitsIsMutable();
+        limits_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        limitsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public Builder addAllLimits(
+        java.lang.Iterable<? extends antiphon.gen.LimitUse> values) {
+      if (limitsBuilder_ == null) {
+        ensureLimitsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, limits_);
+        onChanged();
+      } else {
+        limitsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public Builder clearLimits() {
+      if (limitsBuilder_ == null) {
+        limits_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000100);
+        onChanged();
+      } else {
+        limitsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public Builder removeLimits(int index) {
+      if (limitsBuilder_ == null) {
+        ensureLimitsIsMutable();
+        limits_.remove(index);
+        onChanged();
+      } else {
+        limitsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public antiphon.gen.LimitUse.Builder getLimitsBuilder(
+        int index) {
+      return internalGetLimitsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public antiphon.gen.LimitUseOrBuilder getLimitsOrBuilder(
+        int index) {
+      if (limitsBuilder_ == null) {
+        return limits_.get(index);  } else {
+        return limitsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public java.util.List<? extends antiphon.gen.LimitUseOrBuilder> 
+         getLimitsOrBuilderList() {
+      if (limitsBuilder_ != null) {
+        return limitsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(limits_);
+      }
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public antiphon.gen.LimitUse.Builder addLimitsBuilder() {
+      return internalGetLimitsFieldBuilder().addBuilder(
+          antiphon.gen.LimitUse.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public antiphon.gen.LimitUse.Builder addLimitsBuilder(
+        int index) {
+      return internalGetLimitsFieldBuilder().addBuilder(
+          index, antiphon.gen.LimitUse.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+     * namespaces, and those of the credentials that open this namespace alone, or of all.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+     */
+    public java.util.List<antiphon.gen.LimitUse.Builder> 
+         getLimitsBuilderList() {
+      return internalGetLimitsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        antiphon.gen.LimitUse, antiphon.gen.LimitUse.Builder, antiphon.gen.LimitUseOrBuilder> 
+        internalGetLimitsFieldBuilder() {
+      if (limitsBuilder_ == null) {
+        limitsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            antiphon.gen.LimitUse, antiphon.gen.LimitUse.Builder, antiphon.gen.LimitUseOrBuilder>(
+                limits_,
+                ((bitField0_ & 0x00000100) != 0),
+                getParentForChildren(),
+                isClean());
+        limits_ = null;
+      }
+      return limitsBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:antiphon.v1.StatsResponse)

@@ -140,4 +140,53 @@ public interface StatsResponseOrBuilder extends
    * <code>.google.protobuf.Timestamp time = 8 [json_name = "time"];</code>
    */
   com.google.protobuf.TimestampOrBuilder getTimeOrBuilder();
+
+  /**
+   * <pre>
+   * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+   * namespaces, and those of the credentials that open this namespace alone, or of all.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+   */
+  java.util.List<antiphon.gen.LimitUse> 
+      getLimitsList();
+  /**
+   * <pre>
+   * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+   * namespaces, and those of the credentials that open this namespace alone, or of all.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+   */
+  antiphon.gen.LimitUse getLimits(int index);
+  /**
+   * <pre>
+   * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+   * namespaces, and those of the credentials that open this namespace alone, or of all.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+   */
+  int getLimitsCount();
+  /**
+   * <pre>
+   * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+   * namespaces, and those of the credentials that open this namespace alone, or of all.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+   */
+  java.util.List<? extends antiphon.gen.LimitUseOrBuilder> 
+      getLimitsOrBuilderList();
+  /**
+   * <pre>
+   * Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+   * namespaces, and those of the credentials that open this namespace alone, or of all.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.LimitUse limits = 9 [json_name = "limits"];</code>
+   */
+  antiphon.gen.LimitUseOrBuilder getLimitsOrBuilder(
+      int index);
 }

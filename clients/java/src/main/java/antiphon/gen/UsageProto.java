@@ -31,6 +31,21 @@ public final class UsageProto extends com.google.protobuf.GeneratedFile {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_antiphon_v1_Usage_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_antiphon_v1_CostAmount_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_antiphon_v1_CostAmount_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_antiphon_v1_SpendLimit_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_antiphon_v1_SpendLimit_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_antiphon_v1_Spent_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_antiphon_v1_Spent_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -54,14 +69,20 @@ public final class UsageProto extends com.google.protobuf.GeneratedFile {
       "\t \001(\tR\014providerJsonB\017\n\r_input_tokensB\020\n\016" +
       "_output_tokensB\017\n\r_total_tokensB\026\n\024_cach" +
       "ed_input_tokensB\027\n\025_cache_written_tokens" +
-      "B\023\n\021_reasoning_tokens*\230\001\n\021UsageCompleten" +
-      "ess\022\"\n\036USAGE_COMPLETENESS_UNSPECIFIED\020\000\022" +
-      "\037\n\033USAGE_COMPLETENESS_COMPLETE\020\001\022\036\n\032USAG" +
-      "E_COMPLETENESS_PARTIAL\020\002\022\036\n\032USAGE_COMPLE" +
-      "TENESS_UNKNOWN\020\003Bg\n\014antiphon.genB\nUsageP" +
-      "rotoP\001\242\002\003AXX\252\002\013Antiphon.V1\312\002\013Antiphon\\V1" +
-      "\342\002\027Antiphon\\V1\\GPBMetadata\352\002\014Antiphon::V" +
-      "1b\006proto3"
+      "B\023\n\021_reasoning_tokens\"@\n\nCostAmount\022\032\n\010c" +
+      "urrency\030\001 \001(\tR\010currency\022\026\n\006amount\030\002 \001(\tR" +
+      "\006amount\"a\n\nSpendLimit\022\033\n\006tokens\030\001 \001(\004H\000R" +
+      "\006tokens\210\001\001\022+\n\004cost\030\002 \001(\0132\027.antiphon.v1.C" +
+      "ostAmountR\004costB\t\n\007_tokens\"N\n\005Spent\022\026\n\006t" +
+      "okens\030\001 \001(\004R\006tokens\022-\n\005costs\030\002 \003(\0132\027.ant" +
+      "iphon.v1.CostAmountR\005costs*\230\001\n\021UsageComp" +
+      "leteness\022\"\n\036USAGE_COMPLETENESS_UNSPECIFI" +
+      "ED\020\000\022\037\n\033USAGE_COMPLETENESS_COMPLETE\020\001\022\036\n" +
+      "\032USAGE_COMPLETENESS_PARTIAL\020\002\022\036\n\032USAGE_C" +
+      "OMPLETENESS_UNKNOWN\020\003Bg\n\014antiphon.genB\nU" +
+      "sageProtoP\001\242\002\003AXX\252\002\013Antiphon.V1\312\002\013Antiph" +
+      "on\\V1\342\002\027Antiphon\\V1\\GPBMetadata\352\002\014Antiph" +
+      "on::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -73,6 +94,24 @@ public final class UsageProto extends com.google.protobuf.GeneratedFile {
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_antiphon_v1_Usage_descriptor,
         new java.lang.String[] { "InputTokens", "OutputTokens", "TotalTokens", "CachedInputTokens", "CacheWrittenTokens", "ReasoningTokens", "Completeness", "Reported", "ProviderJson", });
+    internal_static_antiphon_v1_CostAmount_descriptor =
+      getDescriptor().getMessageType(1);
+    internal_static_antiphon_v1_CostAmount_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_antiphon_v1_CostAmount_descriptor,
+        new java.lang.String[] { "Currency", "Amount", });
+    internal_static_antiphon_v1_SpendLimit_descriptor =
+      getDescriptor().getMessageType(2);
+    internal_static_antiphon_v1_SpendLimit_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_antiphon_v1_SpendLimit_descriptor,
+        new java.lang.String[] { "Tokens", "Cost", });
+    internal_static_antiphon_v1_Spent_descriptor =
+      getDescriptor().getMessageType(3);
+    internal_static_antiphon_v1_Spent_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_antiphon_v1_Spent_descriptor,
+        new java.lang.String[] { "Tokens", "Costs", });
     descriptor.resolveAllFeaturesImmutable();
   }
 

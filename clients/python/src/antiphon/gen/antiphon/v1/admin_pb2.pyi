@@ -243,6 +243,44 @@ class Limit(_message.Message):
 Global___Limit: _TypeAlias = Limit  # noqa: Y015
 
 @_typing.final
+class LimitUse(_message.Message):
+    """How much of a limit is in use."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    USED_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    UNIT_FIELD_NUMBER: _builtins.int
+    CREDENTIAL_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Output only. Its name in the configuration, such as `max_runs` or `tokens_per_day`."""
+    used: _builtins.int
+    """Output only. What counts against it now."""
+    value: _builtins.int
+    """Output only. Its value."""
+    unit: _builtins.str
+    """Output only. The unit of both: `count`, `tokens`, or `millionths of` a currency."""
+    credential: _builtins.str
+    """Output only. The credential that it is a limit of, by the id of its key or `jwt:` and its subject; empty for a limit of the server."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        used: _builtins.int = ...,
+        value: _builtins.int = ...,
+        unit: _builtins.str = ...,
+        credential: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "name", b"name", "unit", b"unit", "used", b"used", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LimitUse: _TypeAlias = LimitUse  # noqa: Y015
+
+@_typing.final
 class ConfiguredCounts(_message.Message):
     """How many resources are configured."""
 

@@ -94,6 +94,7 @@ class StatsResponse(_message.Message):
     ATTACHED_COORDINATIONS_FIELD_NUMBER: _builtins.int
     EXACT_FIELD_NUMBER: _builtins.int
     TIME_FIELD_NUMBER: _builtins.int
+    LIMITS_FIELD_NUMBER: _builtins.int
     disk_bytes: _builtins.int
     """Output only. How many bytes the store takes on disk, all namespaces and the store's own included; 0 unless the credential opens all."""
     logical_bytes: _builtins.int
@@ -114,6 +115,12 @@ class StatsResponse(_message.Message):
     def time(self) -> _timestamp_pb2.Timestamp:
         """Output only. When it was measured."""
 
+    @_builtins.property
+    def limits(self) -> _containers.RepeatedCompositeFieldContainer[_admin_pb2.LimitUse]:
+        """Output only. The limits that something counts against, with what is in use now: those of the server where the credential opens all
+        namespaces, and those of the credentials that open this namespace alone, or of all.
+        """
+
     def __init__(
         self,
         *,
@@ -125,10 +132,11 @@ class StatsResponse(_message.Message):
         attached_coordinations: _builtins.int = ...,
         exact: _builtins.bool = ...,
         time: _timestamp_pb2.Timestamp | None = ...,
+        limits: _abc.Iterable[_admin_pb2.LimitUse] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["active_runs", b"active_runs", "attached_coordinations", b"attached_coordinations", "disk_bytes", b"disk_bytes", "exact", b"exact", "logical_bytes", b"logical_bytes", "open_coordinations", b"open_coordinations", "records", b"records", "time", b"time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["active_runs", b"active_runs", "attached_coordinations", b"attached_coordinations", "disk_bytes", b"disk_bytes", "exact", b"exact", "limits", b"limits", "logical_bytes", b"logical_bytes", "open_coordinations", b"open_coordinations", "records", b"records", "time", b"time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -165,6 +165,8 @@ class Coordination(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     STATE_TIME_FIELD_NUMBER: _builtins.int
     UPDATE_TIME_FIELD_NUMBER: _builtins.int
+    SPEND_LIMIT_FIELD_NUMBER: _builtins.int
+    SPENT_FIELD_NUMBER: _builtins.int
     coordination_id: _builtins.str
     """Output only. Its id."""
     state: Global___CoordinationState.ValueType
@@ -247,6 +249,14 @@ class Coordination(_message.Message):
     def update_time(self) -> _timestamp_pb2.Timestamp:
         """Output only. When anything of it last changed."""
 
+    @_builtins.property
+    def spend_limit(self) -> _usage_pb2.SpendLimit:
+        """Output only. How much its turns may spend, all together; absent without a limit."""
+
+    @_builtins.property
+    def spent(self) -> _usage_pb2.Spent:
+        """Output only. What its turns spent."""
+
     def __init__(
         self,
         *,
@@ -278,10 +288,12 @@ class Coordination(_message.Message):
         create_time: _timestamp_pb2.Timestamp | None = ...,
         state_time: _timestamp_pb2.Timestamp | None = ...,
         update_time: _timestamp_pb2.Timestamp | None = ...,
+        spend_limit: _usage_pb2.SpendLimit | None = ...,
+        spent: _usage_pb2.Spent | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "deadline", b"deadline", "decision_needed", b"decision_needed", "decision_timeout", b"decision_timeout", "ended", b"ended", "expire_time", b"expire_time", "generation_needed", b"generation_needed", "pending", b"pending", "state_time", b"state_time", "tools_needed", b"tools_needed", "update_time", b"update_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "deadline", b"deadline", "decision_needed", b"decision_needed", "decision_timeout", b"decision_timeout", "ended", b"ended", "expire_time", b"expire_time", "generation_needed", b"generation_needed", "pending", b"pending", "spend_limit", b"spend_limit", "spent", b"spent", "state_time", b"state_time", "tools_needed", b"tools_needed", "update_time", b"update_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["active_run_id", b"active_run_id", "additional_turns", b"additional_turns", "attached", b"attached", "coordination_id", b"coordination_id", "create_time", b"create_time", "deadline", b"deadline", "decision_needed", b"decision_needed", "decision_timeout", b"decision_timeout", "ended", b"ended", "exchange_id", b"exchange_id", "expire_time", b"expire_time", "fingerprint", b"fingerprint", "generation_needed", b"generation_needed", "interrupted_run_id", b"interrupted_run_id", "labels", b"labels", "last_sequence", b"last_sequence", "on_disconnect", b"on_disconnect", "pending", b"pending", "pending_call_ids", b"pending_call_ids", "pending_id", b"pending_id", "start_exchange_id", b"start_exchange_id", "state", b"state", "state_time", b"state_time", "thread_id", b"thread_id", "tool_round_limit", b"tool_round_limit", "tools_needed", b"tools_needed", "turns_remaining", b"turns_remaining", "turns_started", b"turns_started", "update_time", b"update_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["active_run_id", b"active_run_id", "additional_turns", b"additional_turns", "attached", b"attached", "coordination_id", b"coordination_id", "create_time", b"create_time", "deadline", b"deadline", "decision_needed", b"decision_needed", "decision_timeout", b"decision_timeout", "ended", b"ended", "exchange_id", b"exchange_id", "expire_time", b"expire_time", "fingerprint", b"fingerprint", "generation_needed", b"generation_needed", "interrupted_run_id", b"interrupted_run_id", "labels", b"labels", "last_sequence", b"last_sequence", "on_disconnect", b"on_disconnect", "pending", b"pending", "pending_call_ids", b"pending_call_ids", "pending_id", b"pending_id", "spend_limit", b"spend_limit", "spent", b"spent", "start_exchange_id", b"start_exchange_id", "state", b"state", "state_time", b"state_time", "thread_id", b"thread_id", "tool_round_limit", b"tool_round_limit", "tools_needed", b"tools_needed", "turns_remaining", b"turns_remaining", "turns_started", b"turns_started", "update_time", b"update_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_pending: _TypeAlias = _typing.Literal["decision_needed", "tools_needed", "generation_needed"]  # noqa: Y015
     _WhichOneofArgType_pending: _TypeAlias = _typing.Literal["pending", b"pending"]  # noqa: Y015
@@ -394,6 +406,7 @@ class CoordinationStart(_message.Message):
     LABELS_FIELD_NUMBER: _builtins.int
     EPHEMERAL_FIELD_NUMBER: _builtins.int
     OMIT_GENERATION_HISTORY_FIELD_NUMBER: _builtins.int
+    SPEND_LIMIT_FIELD_NUMBER: _builtins.int
     additional_turns: _builtins.int
     """Optional. At most so many continuations are started, 0 to 1,000,000; 0 asks for one decision and starts none."""
     coordination_id: _builtins.str
@@ -441,6 +454,12 @@ class CoordinationStart(_message.Message):
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Optional. Labels of the coordination, not of its runs. At most 64; keys of 1 to 63, values of up to 255 characters."""
 
+    @_builtins.property
+    def spend_limit(self) -> _usage_pb2.SpendLimit:
+        """Optional. How much its turns may spend, all together. A turn beyond it is refused with SPEND_LIMIT, and the decision stays pending. What the
+        client calls itself does not count.
+        """
+
     def __init__(
         self,
         *,
@@ -457,10 +476,11 @@ class CoordinationStart(_message.Message):
         labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         ephemeral: _builtins.bool = ...,
         omit_generation_history: _builtins.bool = ...,
+        spend_limit: _usage_pb2.SpendLimit | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_tool_round_limit", b"_tool_round_limit", "deadline", b"deadline", "decision_timeout", b"decision_timeout", "exchange", b"exchange", "from", b"from", "initial_request", b"initial_request", "thread", b"thread", "tool_round_limit", b"tool_round_limit"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_tool_round_limit", b"_tool_round_limit", "deadline", b"deadline", "decision_timeout", b"decision_timeout", "exchange", b"exchange", "from", b"from", "initial_request", b"initial_request", "spend_limit", b"spend_limit", "thread", b"thread", "tool_round_limit", b"tool_round_limit"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_tool_round_limit", b"_tool_round_limit", "additional_turns", b"additional_turns", "coordination_id", b"coordination_id", "deadline", b"deadline", "decision_timeout", b"decision_timeout", "deltas", b"deltas", "ephemeral", b"ephemeral", "exchange", b"exchange", "from", b"from", "initial_request", b"initial_request", "labels", b"labels", "omit_generation_history", b"omit_generation_history", "on_disconnect", b"on_disconnect", "thread", b"thread", "tool_round_limit", b"tool_round_limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_tool_round_limit", b"_tool_round_limit", "additional_turns", b"additional_turns", "coordination_id", b"coordination_id", "deadline", b"deadline", "decision_timeout", b"decision_timeout", "deltas", b"deltas", "ephemeral", b"ephemeral", "exchange", b"exchange", "from", b"from", "initial_request", b"initial_request", "labels", b"labels", "omit_generation_history", b"omit_generation_history", "on_disconnect", b"on_disconnect", "spend_limit", b"spend_limit", "thread", b"thread", "tool_round_limit", b"tool_round_limit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__tool_round_limit: _TypeAlias = _typing.Literal["tool_round_limit"]  # noqa: Y015
     _WhichOneofArgType__tool_round_limit: _TypeAlias = _typing.Literal["_tool_round_limit", b"_tool_round_limit"]  # noqa: Y015

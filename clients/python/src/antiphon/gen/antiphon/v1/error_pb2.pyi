@@ -174,6 +174,11 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """PERMISSION_DENIED: the credential does not allow this. Metadata: `scope` that is missing, or `namespace` that it opens where the call names
     another; neither depends on what is stored.
     """
+    ERROR_REASON_SPEND_LIMIT: _ErrorReason.ValueType  # 67
+    """RESOURCE_EXHAUSTED, without RetryInfo: as much was spent as the credential may in a day, or the coordination in all; nothing was claimed or
+    sent to a model. Or what a call costs cannot be told where that is limited. Metadata: `limit`, `max`, `spent`, `currency` of a cost,
+    `resets_at_ms` of a day (milliseconds since 1970); `backend_id` and `model` that have no price.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Why a call was refused or failed."""
@@ -324,6 +329,11 @@ ERROR_REASON_UNAUTHENTICATED: ErrorReason.ValueType  # 65
 ERROR_REASON_SCOPE_MISSING: ErrorReason.ValueType  # 66
 """PERMISSION_DENIED: the credential does not allow this. Metadata: `scope` that is missing, or `namespace` that it opens where the call names
 another; neither depends on what is stored.
+"""
+ERROR_REASON_SPEND_LIMIT: ErrorReason.ValueType  # 67
+"""RESOURCE_EXHAUSTED, without RetryInfo: as much was spent as the credential may in a day, or the coordination in all; nothing was claimed or
+sent to a model. Or what a call costs cannot be told where that is limited. Metadata: `limit`, `max`, `spent`, `currency` of a cost,
+`resets_at_ms` of a day (milliseconds since 1970); `backend_id` and `model` that have no price.
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015
 

@@ -24,15 +24,21 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61ntiphon/v1/usage.proto\x12\x0b\x61ntiphon.v1\"\x96\x03\n\x05Usage\x12\x19\n\x0cinput_tokens\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\x1a\n\routput_tokens\x18\x02 \x01(\x04H\x01\x88\x01\x01\x12\x19\n\x0ctotal_tokens\x18\x03 \x01(\x04H\x02\x88\x01\x01\x12 \n\x13\x63\x61\x63hed_input_tokens\x18\x04 \x01(\x04H\x03\x88\x01\x01\x12!\n\x14\x63\x61\x63he_written_tokens\x18\x05 \x01(\x04H\x04\x88\x01\x01\x12\x1d\n\x10reasoning_tokens\x18\x06 \x01(\x04H\x05\x88\x01\x01\x12\x34\n\x0c\x63ompleteness\x18\x07 \x01(\x0e\x32\x1e.antiphon.v1.UsageCompleteness\x12\x10\n\x08reported\x18\x08 \x01(\x08\x12\x15\n\rprovider_json\x18\t \x01(\tB\x0f\n\r_input_tokensB\x10\n\x0e_output_tokensB\x0f\n\r_total_tokensB\x16\n\x14_cached_input_tokensB\x17\n\x15_cache_written_tokensB\x13\n\x11_reasoning_tokens*\x98\x01\n\x11UsageCompleteness\x12\"\n\x1eUSAGE_COMPLETENESS_UNSPECIFIED\x10\x00\x12\x1f\n\x1bUSAGE_COMPLETENESS_COMPLETE\x10\x01\x12\x1e\n\x1aUSAGE_COMPLETENESS_PARTIAL\x10\x02\x12\x1e\n\x1aUSAGE_COMPLETENESS_UNKNOWN\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61ntiphon/v1/usage.proto\x12\x0b\x61ntiphon.v1\"\x96\x03\n\x05Usage\x12\x19\n\x0cinput_tokens\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\x1a\n\routput_tokens\x18\x02 \x01(\x04H\x01\x88\x01\x01\x12\x19\n\x0ctotal_tokens\x18\x03 \x01(\x04H\x02\x88\x01\x01\x12 \n\x13\x63\x61\x63hed_input_tokens\x18\x04 \x01(\x04H\x03\x88\x01\x01\x12!\n\x14\x63\x61\x63he_written_tokens\x18\x05 \x01(\x04H\x04\x88\x01\x01\x12\x1d\n\x10reasoning_tokens\x18\x06 \x01(\x04H\x05\x88\x01\x01\x12\x34\n\x0c\x63ompleteness\x18\x07 \x01(\x0e\x32\x1e.antiphon.v1.UsageCompleteness\x12\x10\n\x08reported\x18\x08 \x01(\x08\x12\x15\n\rprovider_json\x18\t \x01(\tB\x0f\n\r_input_tokensB\x10\n\x0e_output_tokensB\x0f\n\r_total_tokensB\x16\n\x14_cached_input_tokensB\x17\n\x15_cache_written_tokensB\x13\n\x11_reasoning_tokens\".\n\nCostAmount\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\x0e\n\x06\x61mount\x18\x02 \x01(\t\"S\n\nSpendLimit\x12\x13\n\x06tokens\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12%\n\x04\x63ost\x18\x02 \x01(\x0b\x32\x17.antiphon.v1.CostAmountB\t\n\x07_tokens\"?\n\x05Spent\x12\x0e\n\x06tokens\x18\x01 \x01(\x04\x12&\n\x05\x63osts\x18\x02 \x03(\x0b\x32\x17.antiphon.v1.CostAmount*\x98\x01\n\x11UsageCompleteness\x12\"\n\x1eUSAGE_COMPLETENESS_UNSPECIFIED\x10\x00\x12\x1f\n\x1bUSAGE_COMPLETENESS_COMPLETE\x10\x01\x12\x1e\n\x1aUSAGE_COMPLETENESS_PARTIAL\x10\x02\x12\x1e\n\x1aUSAGE_COMPLETENESS_UNKNOWN\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'antiphon.v1.usage_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_USAGECOMPLETENESS']._serialized_start=450
-  _globals['_USAGECOMPLETENESS']._serialized_end=602
+  _globals['_USAGECOMPLETENESS']._serialized_start=648
+  _globals['_USAGECOMPLETENESS']._serialized_end=800
   _globals['_USAGE']._serialized_start=41
   _globals['_USAGE']._serialized_end=447
+  _globals['_COSTAMOUNT']._serialized_start=449
+  _globals['_COSTAMOUNT']._serialized_end=495
+  _globals['_SPENDLIMIT']._serialized_start=497
+  _globals['_SPENDLIMIT']._serialized_end=580
+  _globals['_SPENT']._serialized_start=582
+  _globals['_SPENT']._serialized_end=645
 # @@protoc_insertion_point(module_scope)

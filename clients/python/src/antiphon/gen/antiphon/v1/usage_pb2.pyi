@@ -3,17 +3,19 @@
 isort:skip_file
 What an execution consumed, as far as it is known."""
 
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 import builtins as _builtins
 import sys
 import typing as _typing
 
-if sys.version_info >= (3, 10):
-    from typing import TypeAlias as _TypeAlias
+if sys.version_info >= (3, 11):
+    from typing import TypeAlias as _TypeAlias, Never as _Never
 else:
-    from typing_extensions import TypeAlias as _TypeAlias
+    from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -121,3 +123,91 @@ class Usage(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__total_tokens) -> _WhichOneofReturnType__total_tokens | None: ...
 
 Global___Usage: _TypeAlias = Usage  # noqa: Y015
+
+@_typing.final
+class CostAmount(_message.Message):
+    """An amount of a currency."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CURRENCY_FIELD_NUMBER: _builtins.int
+    AMOUNT_FIELD_NUMBER: _builtins.int
+    currency: _builtins.str
+    """Required. The code of the currency, such as `USD`."""
+    amount: _builtins.str
+    """Required. The amount as a decimal number in text, such as `2.50`."""
+    def __init__(
+        self,
+        *,
+        currency: _builtins.str = ...,
+        amount: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amount", b"amount", "currency", b"currency"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CostAmount: _TypeAlias = CostAmount  # noqa: Y015
+
+@_typing.final
+class SpendLimit(_message.Message):
+    """How much may be spent on calls to models that the server makes. What is reached is over: the call that reaches a limit is the last, and what
+    is at work then is finished.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKENS_FIELD_NUMBER: _builtins.int
+    COST_FIELD_NUMBER: _builtins.int
+    tokens: _builtins.int
+    """Optional. Tokens read and written, at least 1; no limit when absent."""
+    @_builtins.property
+    def cost(self) -> Global___CostAmount:
+        """Optional. What they may cost by the prices of profiles, over 0, with up to 9 digits on each side of the point; no limit when absent. A
+        model without prices in the currency is refused then.
+        """
+
+    def __init__(
+        self,
+        *,
+        tokens: _builtins.int | None = ...,
+        cost: Global___CostAmount | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_tokens", b"_tokens", "cost", b"cost", "tokens", b"tokens"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_tokens", b"_tokens", "cost", b"cost", "tokens", b"tokens"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__tokens: _TypeAlias = _typing.Literal["tokens"]  # noqa: Y015
+    _WhichOneofArgType__tokens: _TypeAlias = _typing.Literal["_tokens", b"_tokens"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__tokens) -> _WhichOneofReturnType__tokens | None: ...
+
+Global___SpendLimit: _TypeAlias = SpendLimit  # noqa: Y015
+
+@_typing.final
+class Spent(_message.Message):
+    """What calls to models that the server made consumed, as far as providers said so."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKENS_FIELD_NUMBER: _builtins.int
+    COSTS_FIELD_NUMBER: _builtins.int
+    tokens: _builtins.int
+    """Output only. Tokens read and written."""
+    @_builtins.property
+    def costs(self) -> _containers.RepeatedCompositeFieldContainer[Global___CostAmount]:
+        """Output only. What they may have cost by the prices of profiles, one for each currency, in the order of their codes."""
+
+    def __init__(
+        self,
+        *,
+        tokens: _builtins.int = ...,
+        costs: _abc.Iterable[Global___CostAmount] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["costs", b"costs", "tokens", b"tokens"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Spent: _TypeAlias = Spent  # noqa: Y015
