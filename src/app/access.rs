@@ -189,6 +189,9 @@ pub trait Door: Send + Sync {
     /// LIMIT_EXCEEDED with when to come again.
     fn enter(&self, principal: &Principal, kind: CallKind) -> Result<Pass, Fault>;
 
+    /// What a credential says that it is called, whether or not it is taken: for whoever looks at refusals. Never a part that is secret.
+    fn named(&self, credential: &str) -> String;
+
     /// Who has limits, and what they have at work: of those that open this namespace alone, or of all.
     fn at_work(&self, only: Option<&Namespace>) -> Vec<AtWork>;
 
@@ -215,6 +218,10 @@ impl Door for OpenDoor {
 
     fn enter(&self, _: &Principal, _: CallKind) -> Result<Pass, Fault> {
         Ok(Pass::default())
+    }
+
+    fn named(&self, _: &str) -> String {
+        String::new()
     }
 
     fn at_work(&self, _: Option<&Namespace>) -> Vec<AtWork> {

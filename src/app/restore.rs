@@ -67,7 +67,7 @@ impl App {
         }
         self.accept_work()?;
         for _ in 0..TRIES {
-            if self.try_restore(namespace, id, to, expected, repeat).await? {
+            if self.try_restore(caller, id, to, expected, repeat).await? {
                 return self.get_thread(caller, id).await;
             }
         }
@@ -79,12 +79,13 @@ impl App {
     /// Says whether it is done; else something changed meanwhile.
     async fn try_restore(
         &self,
-        namespace: &Namespace,
+        caller: &Caller,
         id: &ThreadId,
         to: ExchangeId,
         expected: Expected,
         repeat: &Repeatable,
     ) -> Result<bool, Fault> {
+        let namespace = &caller.namespace;
         let (_, head, token) = self.read_thread(namespace, id).await?;
         // In this order: a run that claims the thread after it was read moves what was read.
         self.check_at_rest(namespace, id, &head).await?;
@@ -122,7 +123,8 @@ impl App {
         self.remember(&mut changes, repeat, "restore", id.as_str());
         match self.commit(namespace, &changes).await.map_err(store_fault)? {
             Ok(()) => {
-                tracing::info!(target: AUDIT, namespace = namespace.as_str(), thread = %id, exchange = %to, "thread.restored");
+                let (caller, namespace) = (caller.name(), namespace.as_str());
+                tracing::info!(target: AUDIT, caller, namespace, thread = %id, exchange = %to, "thread.restored");
                 Ok(true)
             }
             Err(Lost::HeadMoved(_) | Lost::WorkspaceChanged(_) | Lost::ThreadChanged(_) | Lost::VersionGone(_)) => {

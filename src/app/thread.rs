@@ -11,6 +11,7 @@ use crate::domain::thread::{Head, NewThread, Thread, etag};
 use crate::domain::workspace::Live;
 use crate::store::ledger::{Changes, Lost, Remembered};
 
+use super::access::AUDIT;
 use super::base::{forked_from, head_at};
 use super::turn::ThreadState;
 use super::{App, Caller, store_fault};
@@ -254,7 +255,9 @@ impl App {
         changes.delete_thread(id, &token, &head);
         changes.remove_moves(id, self.numbers_of_moves(namespace, id).await?);
         self.remember(&mut changes, repeat, "thread", id.as_str());
-        self.commit_thread(namespace, &changes).await
+        self.commit_thread(namespace, &changes).await?;
+        tracing::info!(target: AUDIT, caller = caller.name(), namespace = namespace.as_str(), thread = %id, "thread.deleted");
+        Ok(())
     }
 
     async fn thread_for_change(

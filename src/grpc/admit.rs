@@ -10,9 +10,10 @@ use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use secrecy::SecretString;
 use tokio::sync::Semaphore;
 use tonic::codegen::http::header::{AUTHORIZATION, CONTENT_TYPE, ORIGIN};
-use tonic::codegen::http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
+use tonic::codegen::http::{Extensions, HeaderMap, HeaderValue, Request, Response, StatusCode};
 
 use super::metered::Calling;
+use super::peer::Peer;
 use super::scope::{self, Needs};
 use super::status::{RequestId, status};
 use crate::app::Caller;
@@ -66,15 +67,16 @@ impl Admission {
     }
 
     /// Writes a refusal down. Of the path only what is a name of the API: anybody may send any other.
-    fn refused(&self, request_id: Option<&RequestId>, method: &str, fault: &Fault) {
+    fn refused(&self, extensions: &Extensions, method: &str, who: &str, fault: &Fault) {
         if self.written.check().is_err() {
             return;
         }
-        let (request_id, reason) = (request_id.map_or("", RequestId::as_str), fault.reason.word());
+        let (request_id, reason) = (RequestId::of(extensions).map_or("", RequestId::as_str), fault.reason.word());
+        let peer = Peer::address_of(extensions);
         // What is over a limit is no attempt at what is not allowed.
         match fault.reason {
-            Reason::LimitExceeded => tracing::info!(request_id, method, reason, "call.refused"),
-            _ => tracing::info!(target: AUDIT, request_id, method, reason, "audit.refused"),
+            Reason::LimitExceeded => tracing::info!(request_id, caller = who, peer, method, reason, "call.refused"),
+            _ => tracing::info!(target: AUDIT, request_id, caller = who, peer, method, reason, "audit.refused"),
         }
     }
 }
@@ -86,35 +88,45 @@ pub(super) async fn admit(State(at): State<Admission>, mut request: Request<Body
     }
     let (needs, kind) = (scope::of(request.uri().path()), scope::kind(request.uri().path()));
     let method = scope::name(request.uri().path()).to_owned();
+    let shown = request.headers_mut().remove(AUTHORIZATION);
     let let_in = match needs {
         Needs::Nothing => at.unasked().map(|pass| (None, pass)),
-        needs => caller(&*at.door, needs, kind, request.headers_mut()).map(|(caller, pass)| (Some(caller), pass)),
+        needs => caller(&*at.door, needs, kind, shown.as_ref(), request.headers_mut())
+            .map(|(caller, pass)| (Some(caller), pass)),
     };
+    // A connection with a call at work is not idle.
+    let busy = Peer::busy(request.extensions());
     match let_in {
-        Ok((None, pass)) => Calling::new(at.rpcs, method, pass).answer(next.run(request).await),
+        Ok((None, pass)) => Calling::new(at.rpcs, method, pass, busy).answer(next.run(request).await),
         Ok((Some(caller), pass)) => {
             if scope::is_audited(request.uri().path()) {
                 let request_id = RequestId::of(request.extensions()).map_or("", RequestId::as_str);
                 let (namespace, method) = (caller.namespace.as_str(), request.uri().path());
-                tracing::info!(target: AUDIT, caller = caller.name(), namespace, method, request_id, "audit.called");
+                let peer = Peer::address_of(request.extensions());
+                tracing::info!(target: AUDIT, caller = caller.name(), namespace, method, request_id, peer, "audit.called");
             }
             request.extensions_mut().insert(caller);
-            let calling = Calling::new(at.rpcs, method, pass);
+            let calling = Calling::new(at.rpcs, method, pass, busy);
             calling.answer(next.run(request).await)
         }
         Err(fault) => {
-            let request_id = RequestId::of(request.extensions());
-            at.refused(request_id, &method, &fault);
-            let calling = Calling::new(at.rpcs, method, Pass::default());
-            calling.answer(status(&fault, request_id).into_http())
+            let who = shown.as_ref().and_then(|shown| bearer(shown).ok()).map(|shown| at.door.named(shown));
+            at.refused(request.extensions(), &method, &who.unwrap_or_default(), &fault);
+            let calling = Calling::new(at.rpcs, method, Pass::default(), busy);
+            calling.answer(status(&fault, RequestId::of(request.extensions())).into_http())
         }
     }
 }
 
 /// Who calls. What they brought is taken from the headers, so that nothing behind this door sees it.
-fn caller(door: &dyn Door, needs: Needs, kind: CallKind, headers: &mut HeaderMap) -> Result<(Caller, Pass), Fault> {
-    let shown = headers.remove(AUTHORIZATION);
-    let principal = door.admit(shown.as_ref().map(bearer).transpose()?)?;
+fn caller(
+    door: &dyn Door,
+    needs: Needs,
+    kind: CallKind,
+    shown: Option<&HeaderValue>,
+    headers: &mut HeaderMap,
+) -> Result<(Caller, Pass), Fault> {
+    let principal = door.admit(shown.map(bearer).transpose()?)?;
     let namespace = namespace(&principal, headers)?;
     let credential = headers.remove(PROVIDER_CREDENTIAL).and_then(|value| value.to_str().ok().map(SecretString::from));
     let caller = Caller { credential, ..Caller::new(principal, namespace) };

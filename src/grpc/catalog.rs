@@ -73,11 +73,10 @@ impl CatalogService for Catalogs {
         let request = request.into_inner();
         call.answer(async {
             let setup = self.app.engine().setup();
-            let all = setup
-                .catalog()
-                .prompts
-                .iter()
-                .map(|(id, prompt)| (id.clone(), catalog::prompt_to_pb(prompt, Detail::Line)));
+            let namespace = &call.caller.namespace;
+            let shows = |id: &str| setup.catalog().profile(id, namespace).is_some();
+            let told = |prompt| catalog::prompt_to_pb(prompt, Detail::Line, shows);
+            let all = setup.catalog().prompts.iter().map(|(id, prompt)| (id.clone(), told(prompt)));
             let (prompts, next_page_token) =
                 page("CatalogService.ListPrompts", &call, request.page_size, &request.page_token, all)?;
             Ok(pb::ListPromptsResponse { prompts, next_page_token })
@@ -94,7 +93,8 @@ impl CatalogService for Catalogs {
         call.answer(async {
             let setup = self.app.engine().setup();
             let prompt = setup.catalog().prompts.get(&id).ok_or_else(|| unknown("prompt", &id))?;
-            Ok(pb::InspectPromptResponse { prompt: Some(catalog::prompt_to_pb(prompt, Detail::Whole)) })
+            let shows = |id: &str| setup.catalog().profile(id, &call.caller.namespace).is_some();
+            Ok(pb::InspectPromptResponse { prompt: Some(catalog::prompt_to_pb(prompt, Detail::Whole, shows)) })
         })
         .await
     }

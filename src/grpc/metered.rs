@@ -9,6 +9,7 @@ use http_body::{Frame, SizeHint};
 use tonic::Code;
 use tonic::codegen::http::{HeaderMap, Response};
 
+use super::peer::Busy;
 use super::status::status;
 use crate::app::access::Pass;
 use crate::app::meters::Rpcs;
@@ -27,13 +28,14 @@ pub(super) struct Calling {
     begun: Instant,
     code: Option<Code>,
     pass: Pass,
+    _busy: Option<Busy>,
 }
 
 impl Calling {
     /// A call begins.
-    pub(super) fn new(rpcs: Rpcs, method: String, pass: Pass) -> Self {
+    pub(super) fn new(rpcs: Rpcs, method: String, pass: Pass, busy: Option<Busy>) -> Self {
         rpcs.began(&method);
-        Self { rpcs, method, begun: Instant::now(), code: None, pass }
+        Self { rpcs, method, begun: Instant::now(), code: None, pass, _busy: busy }
     }
 
     /// Goes with the answer until that has ended.

@@ -26,6 +26,7 @@ pub mod observe;
 mod outcome;
 pub mod page;
 pub mod pb;
+mod peer;
 mod position;
 mod retention;
 mod run;
@@ -40,6 +41,7 @@ mod watch;
 mod workspace;
 
 pub use admin::Facts;
+pub use peer::Peer;
 
 /// Limits of messages on the wire.
 #[derive(Clone, Copy, Debug)]

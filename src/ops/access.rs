@@ -156,6 +156,10 @@ impl Door for Guard {
         }))
     }
 
+    fn named(&self, credential: &str) -> String {
+        keys::id_of(credential).unwrap_or_default().to_owned()
+    }
+
     fn at_work(&self, only: Option<&Namespace>) -> Vec<AtWork> {
         let mut all = self.uses.at_work();
         // Those of which nothing was seen yet.

@@ -31,7 +31,7 @@ pub use self::offline::{Damage, Told, free_bytes, verify_offline};
 pub use self::parts::{Furnished, setup};
 
 use self::health::HealthWatch;
-use self::listen::connections;
+use self::listen::{Bounds, connections};
 use self::locks::Locks;
 use self::scratch::Scratch;
 use self::watched::{Asker, Look, Watched};
@@ -199,7 +199,7 @@ async fn serve(
     let routes = Routes::from(routes.into_axum_router().merge(web::routes(app, &locks.door)));
     let identify = InterceptorLayer::new(move |request| observe::identify(&*ids, request));
     let (stop, stopped) = oneshot::channel::<()>();
-    let incoming = connections(listener, locks.certificates.clone(), settings.max_connections);
+    let incoming = connections(listener, locks.certificates.clone(), bounds(settings));
     let router = transport(settings).layer(identify).layer(grpc::trace::layer()).add_routes(routes);
     let mut serving = tokio::spawn(router.serve_with_incoming_shutdown(incoming, async {
         // A sender that is gone means the end as well.
@@ -240,6 +240,11 @@ async fn reloads(app: &App, reload: &Notify) -> Infallible {
             tracing::error!(message = %fault.message, "configuration.broke");
         }
     }
+}
+
+/// What connections may take.
+fn bounds(settings: &ServerConfig) -> Bounds {
+    Bounds { max: settings.max_connections, idle: settings.idle_connection() }
 }
 
 /// The transport as it serves, while the store is opened and afterwards.

@@ -59,6 +59,8 @@ pub struct ServerConfig {
     pub max_streams_per_connection: u32,
     /// Connections at once; more wait to be accepted.
     pub max_connections: usize,
+    /// Minutes after which a connection without a call is closed; zero for never.
+    pub idle_connection_minutes: u64,
 }
 
 impl Default for ServerConfig {
@@ -71,11 +73,19 @@ impl Default for ServerConfig {
             max_message_bytes: 32 << 20,
             max_streams_per_connection: 1_000,
             max_connections: 10_000,
+            // Longer than pools of clients keep one.
+            idle_connection_minutes: 60,
         }
     }
 }
 
 impl ServerConfig {
+    /// How long a connection without a call is kept; for ever when absent.
+    pub fn idle_connection(&self) -> Option<Duration> {
+        let minutes = self.idle_connection_minutes;
+        (minutes > 0).then(|| Duration::from_secs(minutes.saturating_mul(60)))
+    }
+
     /// How long runs may take to finish.
     pub fn drain_grace(&self) -> Duration {
         Duration::from_secs(self.drain_grace_seconds)

@@ -1,13 +1,11 @@
 //! The log: events of this program's own, for people or as JSON, on standard error; the audit log, which has a file of its own; and the traces
 //! beside them. It must not know what is logged.
 
+mod audit;
 pub mod traces;
 
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use opentelemetry_otlp::ExporterBuildError;
 use serde::Deserialize;
@@ -17,6 +15,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 use tracing_subscriber::{EnvFilter, Layer};
 
+use self::audit::AuditFile;
 use self::traces::Traces;
 use super::environment::Environment;
 use crate::app::access::AUDIT;
@@ -68,6 +67,17 @@ impl Config {
             return Vec::new();
         }
         vec![("level", format!("`{}` is no level; known are {}", self.level, LEVELS.join(", ")))]
+    }
+
+    /// Why its audit log cannot be written, from the folder `base`. A file that is not there is not left behind.
+    pub fn cannot_audit(&self, base: &Path) -> Option<Error> {
+        let file = base.join(self.audit_file.as_ref()?);
+        let was_there = file.exists();
+        match audit::open(&file) {
+            Ok(_) if was_there => None,
+            Ok(_) => std::fs::remove_file(&file).err().map(|cause| Error::Audit { file, cause }),
+            Err(cause) => Some(Error::Audit { file, cause }),
+        }
     }
 
     fn filter(&self) -> EnvFilter {
@@ -135,19 +145,17 @@ pub fn start(
         Format::Pretty => log.with_ansi(colours).with_target(false).boxed(),
         Format::Json => log.json().flatten_event(true).boxed(),
     };
-    let audit = config.audit_file.as_ref().map(|file| audit_file(&base.join(file))).transpose()?.map(|file| {
-        let audit = tracing_subscriber::fmt::layer().with_writer(Mutex::new(file)).json().flatten_event(true);
+    let audit = config.audit_file.as_ref().map(|file| {
+        let file = base.join(file);
+        AuditFile::open(&file, config.format).map_err(|cause| Error::Audit { file, cause })
+    });
+    let audit = audit.transpose()?.map(|file| {
+        let audit = tracing_subscriber::fmt::layer().with_writer(file).json().flatten_event(true);
         audit.with_filter(Targets::new().with_target(AUDIT, LevelFilter::INFO))
     });
     let log = log.with_filter(config.filter());
     tracing_subscriber::registry().with(sent).with(audit).with(log).try_init()?;
     Ok(traces)
-}
-
-/// Opens the file to add to. Only the server's own user may read it.
-fn audit_file(file: &Path) -> Result<File, Error> {
-    let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(file);
-    opened.map_err(|cause| Error::Audit { file: file.to_owned(), cause })
 }
 
 #[cfg(test)]

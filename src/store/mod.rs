@@ -121,8 +121,10 @@ pub struct Stats {
     pub disk_bytes: u64,
     /// Writes acknowledged since the store was opened.
     pub commits: u64,
-    /// Groups they were made durable in.
+    /// Groups they were made durable in, each with one sync of the disk.
     pub groups: u64,
+    /// Bytes of keys and values in those groups.
+    pub written_bytes: u64,
 }
 
 /// Why a store did not do what it was asked.

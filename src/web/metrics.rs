@@ -45,9 +45,22 @@ pub(super) fn answer(app: &App) -> (StatusCode, [(HeaderName, &'static str); 1],
     backend("backend_at_work", "Calls at work at a backend", &mut registry, |view| view.in_use);
     backend("backend_queued", "Calls that wait for a backend", &mut registry, |view| view.queued);
     backend("backend_capacity", "Calls that a backend takes at once", &mut registry, |view| view.limits.capacity);
-    let writes: Counter = Counter::default();
-    writes.inc_by(stats.commits);
-    registry.register("store_writes", "Writes acknowledged since the store was opened", writes);
+    let mut counter = |name: &str, help: &str, unit: Option<Unit>, value: u64| {
+        let counter: Counter = Counter::default();
+        counter.inc_by(value);
+        match unit {
+            Some(unit) => registry.register_with_unit(name, help, unit, counter),
+            None => registry.register(name, help, counter),
+        }
+    };
+    counter("store_writes", "Writes acknowledged since the store was opened", None, stats.commits);
+    counter(
+        "store_groups",
+        "Groups in which they were made durable, each with one sync of the disk",
+        None,
+        stats.groups,
+    );
+    counter("store_written", "Keys and values in those groups", Some(Unit::Bytes), stats.written_bytes);
     let mut conventional = Registry::default();
     app.meters().register_conventional(&mut conventional);
     let mut out = String::new();

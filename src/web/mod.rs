@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use axum::http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -15,7 +15,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::app::App;
-use crate::app::access::{Door, Opens, Scope};
+use crate::app::access::{AUDIT, CallKind, Door, Opens, Scope};
+use crate::domain::fault::Reason;
+use crate::grpc::Peer;
 
 /// What is served.
 pub fn routes(app: &Arc<App>, door: &Arc<dyn Door>) -> Router {
@@ -31,15 +33,32 @@ async fn guard(State(door): State<Arc<dyn Door>>, mut request: Request, next: Ne
     let principal = match door.admit(shown.as_deref()) {
         Ok(principal) => principal,
         Err(fault) => {
+            refused(&request, &door.named(shown.as_deref().unwrap_or_default()), fault.reason.word());
             let asks = [(WWW_AUTHENTICATE, r#"Basic realm="antiphon", charset="UTF-8""#)];
             return (StatusCode::UNAUTHORIZED, asks, format!("{}\n", fault.message)).into_response();
         }
     };
     if principal.opens != Opens::All || principal.allows(Scope::Read).is_err() {
+        refused(&request, &principal.name, Reason::ScopeMissing.word());
         let told = "this needs a key of all namespaces with the scope `read`: `antiphon keys create --all-namespaces --scope read`\n";
         return (StatusCode::FORBIDDEN, told).into_response();
     }
+    // Kept until the answer is made.
+    let _pass = match door.enter(&principal, CallKind::Unary) {
+        Ok(pass) => pass,
+        Err(fault) => {
+            let seconds = fault.retry_after_ms.unwrap_or(0).div_ceil(1_000).to_string();
+            return (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, seconds)], format!("{}\n", fault.message))
+                .into_response();
+        }
+    };
     next.run(request).await
+}
+
+/// Writes a refusal down; whoever was let in is not told of.
+fn refused(request: &Request, caller: &str, reason: &str) {
+    let peer = request.extensions().get::<Peer>().map(Peer::address).unwrap_or_default();
+    tracing::info!(target: AUDIT, caller, peer, method = "metrics", reason, "audit.refused");
 }
 
 /// A key as a program shows it, or as a browser does: as the password of any user.

@@ -298,7 +298,25 @@ async fn profiles_are_for_the_namespaces_that_they_name() {
     let more = "[profiles.large]\nbackend = \"script\"\nmodel = \"large\"\nnamespaces = [\"a\"]\n\
                 [profiles.far]\nbackend = \"other\"\nmodel = \"far\"\n\
                 [backends.other]\nkind = \"scripted\"\nnamespaces = [\"a\", \"c\"]\n";
-    let server = Running::start_beside(config(more), |folder| keys.write(folder)).await;
+    // Keys of the whole come before any table.
+    let configuration = format!("prompts_dir = \"prompts\"\n{}", config(more));
+    let server = Running::start_beside(configuration, |folder| {
+        keys.write(folder);
+        std::fs::create_dir(folder.join("prompts")).unwrap();
+        std::fs::write(folder.join("prompts/dear.prompt.md"), "---\nprofile: large\n---\nHello.\n").unwrap();
+    })
+    .await;
+    // A prompt is for everybody; that it has a profile which is not, is told to those who may use it.
+    for (key, shown) in [(&a, "large"), (&b, "")] {
+        let inspect = pb::InspectPromptRequest { prompt_id: "dear".into() };
+        let answer = call(&server, "CatalogService/InspectPrompt", &inspect, &[("authorization", key)]).await.unwrap();
+        let prompt = pb::InspectPromptResponse::decode(answer.as_slice()).unwrap().prompt.unwrap();
+        assert_eq!(prompt.profile_id, shown);
+        let answer =
+            call(&server, "CatalogService/ListPrompts", &pb::ListPromptsRequest::default(), &[("authorization", key)]);
+        let prompts = pb::ListPromptsResponse::decode(answer.await.unwrap().as_slice()).unwrap().prompts;
+        assert_eq!(prompts[0].profile_id, shown);
+    }
     let profiles = async |key: &str| {
         let request = pb::ListProfilesRequest::default();
         let answer = call(&server, "CatalogService/ListProfiles", &request, &[("authorization", key)]).await.unwrap();
@@ -405,6 +423,7 @@ async fn silent_connections_are_closed() {
 async fn metrics_are_for_who_may_look_at_the_whole() {
     let mut keys = Keys::default();
     let (one, all) = (keys.make("a", &["read", "write", "admin"]), keys.make("*", &["read"]));
+    let hasty = keys.limited("*", &["read"], Limits { calls_per_second: Some(1), ..Limits::default() });
     let server = Running::start_beside(config(""), |folder| keys.write(folder)).await;
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let url = format!("http://{}/metrics", server.address());
@@ -418,6 +437,9 @@ async fn metrics_are_for_who_may_look_at_the_whole() {
     assert_eq!(operator.status(), 200);
     let browser = client.get(&url).basic_auth("me", all.strip_prefix("Bearer ")).send().await.unwrap();
     assert_eq!(browser.status(), 200);
+    let often =
+        async { while client.get(&url).header("authorization", &hasty).send().await.unwrap().status() != 429 {} };
+    within("a key that asks too often to be told so", often).await;
 }
 
 /// A page of any site can make a browser send a simple POST to a server that listens on the same machine: that is no call.

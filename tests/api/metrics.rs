@@ -58,6 +58,11 @@ async fn what_happened_is_counted_without_content() {
     has(&answer, "antiphon_tool_schema_drifts_total 1");
     has(&answer, "antiphon_run_steps_total{state=\"COMPLETED\"} 4");
     has(&answer, "antiphon_run_steps_total{state=\"FAILED\"} 2");
+    for counted in ["antiphon_store_writes_total", "antiphon_store_groups_total", "antiphon_store_written_bytes_total"]
+    {
+        let line = answer.lines().find_map(|line| line.strip_prefix(&format!("{counted} "))).unwrap_or("0");
+        assert!(line.parse::<u64>().unwrap() > 0, "{counted}: {answer}");
+    }
     has(&answer, "antiphon_provider_calls_total{backend=\"script\",outcome=\"OK\"} 4");
     has(&answer, "antiphon_provider_calls_total{backend=\"script\",outcome=\"PROVIDER_REFUSED_REQUEST\"} 2");
     let labels = "gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"scripted\",gen_ai_request_model=\"canned-1\",backend=\"script\"";

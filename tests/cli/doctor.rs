@@ -60,8 +60,27 @@ fn what_will_not_do_is_told_with_what_to_do() {
     has(&said, "server", "note", "none can be called");
     assert!(!said.out.contains("canary"), "{}", said.out);
     assert!(!say(&["doctor", "--no-providers"]).out.contains("cannot be reached"));
+    std::fs::write(home.path().join("antiphon.toml"), "[log]\naudit_file = \"none/audit.jsonl\"\n").unwrap();
+    has(&say(&["doctor"]), "audit log", "bad", "none/audit.jsonl");
+    let checked = say(&["check"]);
+    assert!(checked.code == Some(1) && checked.err.contains("log.audit_file"), "{checked:#?}");
     std::fs::write(home.path().join("antiphon.toml"), "[server]\nlsten = 1\n").unwrap();
     let mistaken = say(&["doctor"]);
     assert_eq!(mistaken.code, Some(1));
     has(&mistaken, "configuration", "bad", "lsten");
+}
+
+/// The server that is looked for is the one that is configured, and one that asks for keys is there all the same.
+#[test]
+fn the_configured_server_is_looked_at() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("keys.toml"), "").unwrap();
+    std::fs::write(home.path().join("antiphon.toml"), "[access]\nkeys_file = \"keys.toml\"\n").unwrap();
+    let server = Server::at(home, &["--ephemeral"]);
+    let address = server.url.strip_prefix("http://").unwrap();
+    let text = format!("[server]\nlisten = \"{address}\"\n[access]\nkeys_file = \"keys.toml\"\n");
+    let config = server.file("other.toml", &text);
+    let mut looks = binary(server.home.path());
+    let said = Said::of(looks.args(["doctor", "--json", "--config"]).arg(&config).output().unwrap());
+    has(&said, "server", "note", &format!("{} is there, and asks who calls", server.url));
 }

@@ -46,6 +46,14 @@ fn a_key_is_made_used_and_taken_back_while_the_server_serves() {
     assert!(listed.contains(id) && listed.contains("billing service") && !listed.contains(secret), "{listed}");
     assert!(server.run(["keys", "revoke", id]).out.contains("billing service"));
     until("the key to be revoked", || with_key(&["threads"]).code == Some(1));
+    // Who was refused is told by the id of the key, and from where.
+    let audit = std::fs::read_to_string(server.home.path().join("audit.jsonl")).unwrap();
+    let lines = audit.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let refused: Vec<_> = lines.filter(|line| line["message"] == "audit.refused" && line["caller"] == *id).collect();
+    let last = refused.last().unwrap();
+    assert_eq!((&last["reason"], &last["method"]), (&"UNAUTHENTICATED".into(), &"ThreadService/List".into()));
+    assert!(last["peer"].as_str().unwrap().starts_with("127.0.0.1:"), "{last}");
+    assert!(!audit.contains(secret.rsplit('_').next().unwrap()), "{audit}");
     let again = server.say(["keys", "revoke", id]);
     assert!(again.code == Some(1) && again.err.contains("keys list"), "{}", again.err);
 }

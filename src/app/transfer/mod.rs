@@ -115,9 +115,8 @@ impl App {
     /// # Errors
     /// When the caller may not, or too many exports are at work.
     pub async fn backup(self: &Arc<Self>, caller: &Caller, all_namespaces: bool) -> Result<Exporting, Fault> {
-        if all_namespaces && caller.only_namespace().is_some() {
-            let message = "is for a credential of the server as a whole: leave it out to back up your own namespace";
-            return Err(Fault::field("all_namespaces", message));
+        if all_namespaces {
+            caller.speaks_for_the_server()?;
         }
         let namespaces = if all_namespaces {
             self.ledger.store().namespaces().await.map_err(store_fault)?

@@ -15,13 +15,14 @@ pub enum Detail {
 }
 
 /// A prompt in an answer.
-pub fn prompt_to_pb(prompt: &Prompt, detail: Detail) -> pb::Prompt {
+pub fn prompt_to_pb(prompt: &Prompt, detail: Detail, shows: impl Fn(&str) -> bool) -> pb::Prompt {
     let tools = prompt.tools.as_ref().map(|set| set.tools.as_slice()).unwrap_or_default();
     pb::Prompt {
         prompt_id: prompt.id.clone(),
         description: prompt.description.clone(),
         variables: prompt.variables.iter().map(variable_to_pb).collect(),
-        profile_id: id::text(prompt.profile_id.as_ref()),
+        // One that is for other namespaces is not told of.
+        profile_id: id::text(prompt.profile_id.as_ref().filter(|id| shows(id))),
         contract_id: id::text(prompt.contract_id.as_ref()),
         tool_names: tools.iter().map(|tool| tool.name.clone()).collect(),
         repair_attempts: prompt.repair_attempts,

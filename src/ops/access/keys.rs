@@ -20,6 +20,8 @@ use crate::domain::id::{Hash, Moment};
 
 /// What every key begins with, so that one that was left somewhere is recognised.
 pub const PREFIX: &str = "antiphon_";
+/// Longest id, in bytes, that is told of one that is not known.
+const MAX_ID: usize = 16;
 /// Longest name, in bytes.
 const MAX_NAME: usize = 128;
 
@@ -329,6 +331,13 @@ fn of_rfc3339(text: &str) -> Result<Moment, String> {
         humantime::parse_rfc3339_weak(text).map_err(|_| "must be a time such as `2027-01-31T12:00:00Z`".to_owned())?;
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     Ok(Moment(u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
+}
+
+/// The id that a text of the form of a key has.
+pub(super) fn id_of(key: &str) -> Option<&str> {
+    let (id, _) = key.strip_prefix(PREFIX)?.split_once('_')?;
+    let is_id = (1..=MAX_ID).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_id.then_some(id)
 }
 
 /// The text of a key, for whoever asked for it.

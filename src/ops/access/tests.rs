@@ -103,3 +103,52 @@ fn a_configuration_of_tokens_is_checked() {
     let mistakes = door(&short, folder.path(), &clock).map(|_| ()).unwrap_err();
     assert!(mistakes[0].message.contains("32 bytes"), "{mistakes:?}");
 }
+
+/// What is wrong with one file holds up no other; a signing key whose file is gone is not trusted any more.
+#[test]
+fn files_are_taken_each_by_itself() {
+    const SECRET: &str = "a shared secret of more than 32 bytes";
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (old, kept) = make(&wanted(None), [7; 32], [1; 4], Moment(0));
+    write(&at("keys"), vec![kept]);
+    std::fs::write(at("secret"), SECRET).unwrap();
+    let text = "keys_file = \"keys\"\n[jwt]\nissuer = \"i\"\naudience = \"a\"\n\
+                keys = [{ algorithm = \"HS256\", file = \"secret\" }]\n";
+    let config: Config = toml::from_str(text).unwrap();
+    let clock: Arc<dyn Clock> = Arc::new(Hand::default());
+    let door = door(&config, folder.path(), &clock).unwrap();
+    let claims = serde_json::json!({
+        "iss": "i", "aud": "a", "exp": 4_000_000_000_u64, "antiphon_namespace": "team", "scope": "read",
+    });
+    let key = jsonwebtoken::EncodingKey::from_secret(SECRET.as_bytes()).unwrap();
+    let token = jsonwebtoken::encode(&jsonwebtoken::Header::default(), &claims, &key).unwrap();
+    assert!(door.admit(Some(&token)).is_ok());
+    std::fs::write(at("secret"), "short").unwrap();
+    let (new, kept) = make(&wanted(None), [8; 32], [2; 4], Moment(0));
+    write(&at("keys"), vec![kept]);
+    let mistakes = door.refresh().unwrap_err();
+    assert!(mistakes.len() == 1 && mistakes[0].message.contains("32 bytes"), "{mistakes:?}");
+    assert!(door.admit(Some(shown(&new))).is_ok() && door.admit(Some(shown(&old))).is_err());
+    assert!(door.admit(Some(&token)).is_ok(), "what was known of the other file stays");
+    std::fs::remove_file(at("secret")).unwrap();
+    assert!(door.refresh().unwrap_err()[0].message.contains("is not there"));
+    assert!(door.admit(Some(&token)).is_err());
+    std::fs::write(at("secret"), SECRET).unwrap();
+    assert!(door.refresh().unwrap());
+    assert!(door.admit(Some(&token)).is_ok());
+}
+
+#[test]
+fn of_a_refused_credential_only_the_id_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("keys"), Vec::new());
+    let config = Config { keys_file: Some("keys".into()), ..Config::default() };
+    let clock: Arc<dyn Clock> = Arc::new(Hand::default());
+    let door = door(&config, folder.path(), &clock).unwrap();
+    let (key, kept) = make(&wanted(None), [7; 32], [1; 4], Moment(0));
+    assert_eq!(door.named(shown(&key)), kept.id);
+    for nothing in ["", "sk-secret", "antiphon_", "antiphon_secret", "antiphon_a-b_c", "antiphon_aaaaaaaaaaaaaaaaa_c"] {
+        assert_eq!(door.named(nothing), "", "{nothing}");
+    }
+}

@@ -12,11 +12,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{self, Sender};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 use tokio_rustls::server::TlsStream;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::server::{Connected, TcpConnectInfo};
+use tonic::transport::server::Connected;
 
+use crate::grpc::Peer;
 use crate::ops::tls::Certificates;
 
 /// How long the two sides may take to agree on a cipher.
@@ -36,13 +37,39 @@ pub(super) struct Connection {
     stream: Stream,
     /// Until when the peer must have said so many more bytes; none once it has.
     greeting: Option<(Pin<Box<Sleep>>, usize)>,
+    /// Until when it is kept without a call, where that has an end.
+    idle: Option<(Pin<Box<Sleep>>, Duration)>,
+    peer: Peer,
     /// Its place among those that the server takes.
     _place: OwnedSemaphorePermit,
 }
 
 impl Connection {
-    fn new(stream: Stream, place: OwnedSemaphorePermit) -> Self {
-        Self { stream, greeting: Some((Box::pin(sleep(GREETING)), GREETING_BYTES)), _place: place }
+    fn new(stream: Stream, idle: Option<Duration>, place: OwnedSemaphorePermit) -> Self {
+        let greeting = Some((Box::pin(sleep(GREETING)), GREETING_BYTES));
+        let idle = idle.map(|idle| (Box::pin(sleep(idle)), idle));
+        let tcp = match &stream {
+            Stream::Plain(stream) => stream,
+            Stream::Encrypted(stream) => stream.get_ref().0,
+        };
+        let peer = Peer::new(tcp.peer_addr().ok());
+        Self { stream, greeting, idle, peer, _place: place }
+    }
+
+    /// Whether there was no call for so long that the connection is given up.
+    fn is_left_alone(&mut self, context: &mut Context<'_>) -> bool {
+        let Some((until, idle)) = &mut self.idle else { return false };
+        loop {
+            if self.peer.is_busy() {
+                until.as_mut().reset(Instant::now() + *idle);
+            }
+            if until.as_mut().poll(context).is_pending() {
+                return false;
+            }
+            if !self.peer.is_busy() {
+                return true;
+            }
+        }
     }
 }
 
@@ -51,16 +78,25 @@ enum Stream {
     Encrypted(Box<TlsStream<TcpStream>>),
 }
 
-/// The connections of a listener, of which at most `max` are there at once: more wait to be accepted. It listens for as long as the stream is kept.
+/// What connections may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// At most so many are there at once: more wait to be accepted.
+    pub(super) max: usize,
+    /// How long one is kept on which no call is made; for ever when absent.
+    pub(super) idle: Option<Duration>,
+}
+
+/// The connections of a listener. It listens for as long as the stream is kept.
 pub(super) fn connections(
     listener: TcpListener,
     certificates: Option<Arc<Certificates>>,
-    max: usize,
+    bounds: Bounds,
 ) -> ReceiverStream<io::Result<Connection>> {
     let (ready, connections) = mpsc::channel(READY);
     tokio::spawn(async move {
         tokio::select! {
-            () = accept(listener, certificates, max, &ready) => {}
+            () = accept(listener, certificates, bounds, &ready) => {}
             // Nobody serves any more.
             () = ready.closed() => {}
         }
@@ -71,7 +107,7 @@ pub(super) fn connections(
 async fn accept(
     listener: TcpListener,
     certificates: Option<Arc<Certificates>>,
-    max: usize,
+    Bounds { max, idle }: Bounds,
     ready: &Sender<io::Result<Connection>>,
 ) {
     let places = Arc::new(Semaphore::new(max));
@@ -94,7 +130,7 @@ async fn accept(
         stream.set_nodelay(true).ok();
         match &certificates {
             None => {
-                let connection = Connection::new(Stream::Plain(stream), place);
+                let connection = Connection::new(Stream::Plain(stream), idle, place);
                 if ready.send(Ok(connection)).await.is_err() {
                     return;
                 }
@@ -105,7 +141,7 @@ async fn accept(
                     let agreed = tokio::time::timeout(HANDSHAKE, certificates.accept(stream)).await;
                     match agreed {
                         Ok(Ok(stream)) => {
-                            let connection = Connection::new(Stream::Encrypted(Box::new(stream)), place);
+                            let connection = Connection::new(Stream::Encrypted(Box::new(stream)), idle, place);
                             ready.send(Ok(connection)).await.ok();
                         }
                         Ok(Err(error)) => tracing::debug!(%error, "connection.refused"),
@@ -124,13 +160,10 @@ fn is_of_one(error: &io::Error) -> bool {
 }
 
 impl Connected for Connection {
-    type ConnectInfo = TcpConnectInfo;
+    type ConnectInfo = Peer;
 
-    fn connect_info(&self) -> TcpConnectInfo {
-        match &self.stream {
-            Stream::Plain(stream) => stream.connect_info(),
-            Stream::Encrypted(stream) => stream.get_ref().0.connect_info(),
-        }
+    fn connect_info(&self) -> Peer {
+        self.peer.clone()
     }
 }
 
@@ -148,6 +181,10 @@ impl AsyncRead for Connection {
             } else if read.is_pending() && until.as_mut().poll(context).is_ready() {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
+        }
+        if read.is_pending() && self.is_left_alone(context) {
+            tracing::debug!("connection.idle");
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         read
     }
@@ -191,5 +228,47 @@ impl AsyncWrite for Connection {
             Stream::Plain(stream) => stream.is_write_vectored(),
             Stream::Encrypted(stream) => stream.is_write_vectored(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    async fn connected(idle: Option<Duration>) -> (TcpStream, Connection) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        let place = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
+        (client, Connection::new(Stream::Plain(stream), idle, place))
+    }
+
+    /// The time passes as soon as nothing else can happen.
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_is_kept_for_as_long_as_calls_are_made_and_a_while_after() {
+        let hour = Duration::from_secs(3_600);
+        let (mut client, mut connection) = connected(Some(hour)).await;
+        client.write_all(&[b'x'; GREETING_BYTES]).await.unwrap();
+        connection.read_exact(&mut [0; GREETING_BYTES]).await.unwrap();
+        let call = connection.peer.call();
+        let begun = Instant::now();
+        let mut byte = [0];
+        let day = tokio::time::timeout(24 * hour, connection.read(&mut byte)).await;
+        assert!(day.is_err(), "a call is at work: {day:?}");
+        drop(call);
+        let error = connection.read(&mut byte).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(begun.elapsed() <= 25 * hour + Duration::from_secs(1), "{:?}", begun.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_an_end_a_connection_is_kept() {
+        let (mut client, mut connection) = connected(None).await;
+        client.write_all(&[b'x'; GREETING_BYTES]).await.unwrap();
+        connection.read_exact(&mut [0; GREETING_BYTES]).await.unwrap();
+        let year = tokio::time::timeout(Duration::from_secs(365 * 86_400), connection.read(&mut [0])).await;
+        assert!(year.is_err());
     }
 }

@@ -47,7 +47,7 @@ pub(super) async fn wait<T: Send + 'static>(
     *routes.axum_router_mut() = router;
     let (stop, stopped) = oneshot::channel::<()>();
     let settings = ServerConfig::default();
-    let incoming = connections(meanwhile, certificates, settings.max_connections);
+    let incoming = connections(meanwhile, certificates, super::bounds(&settings));
     let server = transport(&settings).add_routes(routes);
     let mut serving = tokio::spawn(server.serve_with_incoming_shutdown(incoming, async {
         // A sender that is gone means the end as well.

@@ -168,6 +168,7 @@ pub(super) fn limits(server: &ServerConfig, limits: &Limits) -> Vec<(&'static st
         ("max_message_bytes", size(server.max_message_bytes), "bytes"),
         ("max_streams_per_connection", server.max_streams_per_connection.into(), "count"),
         ("max_connections", size(server.max_connections), "count"),
+        ("idle_connection_minutes", server.idle_connection_minutes, "minutes"),
         ("max_history_exchanges", limits.max_history_exchanges, "count"),
         ("max_history_bytes", size(limits.max_history_bytes), "bytes"),
         ("max_runs", size(limits.max_runs), "count"),

@@ -29,6 +29,9 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let Furnished { setup, notes, .. } =
         settings.setup(context.environment, &clock).map_err(|problems| refused(&problems, context.terminal))?;
+    if let Some(error) = settings.config.log.cannot_audit(&settings.config.base) {
+        return Err(Failure::here(format!("log.audit_file: {error}"), error.remedy()));
+    }
     let terminal = &mut *context.terminal;
     if terminal.is_json() {
         let catalog = setup.catalog();

@@ -1,9 +1,11 @@
 //! `antiphon doctor`: looks at a deployment and says what is wrong and what to do. It must not change anything.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::json;
+use tonic::Code;
 
 use super::Context;
 use super::failure::Failure;
@@ -12,7 +14,7 @@ use super::terminal::{Style, Terminal};
 use crate::domain::source::Clock;
 use crate::grpc::pb;
 use crate::ops::app::Furnished;
-use crate::ops::config;
+use crate::ops::config::{self, Config};
 use crate::ops::doctor::{self, Finding, Verdict};
 use crate::ops::source::SystemClock;
 
@@ -32,18 +34,18 @@ pub(super) struct Arguments {
 
 /// Looks.
 pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Result<(), Failure> {
-    let mut findings = deployment(&arguments, context).await?;
-    findings.extend(server(context).await);
+    let (mut findings, config) = deployment(&arguments, context).await?;
+    findings.extend(server(config.as_ref(), context).await);
     show(&findings, context.terminal)
 }
 
 /// What can be seen without a server.
-async fn deployment(arguments: &Arguments, context: &Context<'_>) -> Result<Vec<Finding>, Failure> {
+async fn deployment(arguments: &Arguments, context: &Context<'_>) -> Result<(Vec<Finding>, Option<Config>), Failure> {
     const ABOUT: &str = "configuration";
     let bad = |problem: &config::Problem| Finding::bad(ABOUT, problem.to_string(), "`antiphon check` reads it again");
     let settings = match settings(arguments.config.clone(), context.environment).await {
         Ok(settings) => settings,
-        Err(problems) => return Ok(problems.iter().map(bad).collect()),
+        Err(problems) => return Ok((problems.iter().map(bad).collect(), None)),
     };
     let mut findings = Vec::new();
     let config = &settings.config;
@@ -62,32 +64,54 @@ async fn deployment(arguments: &Arguments, context: &Context<'_>) -> Result<Vec<
         }
         Err(problems) => findings.extend(problems.iter().map(bad)),
     }
+    if let Some(error) = config.log.cannot_audit(&config.base) {
+        findings.push(Finding::bad("audit log", error.to_string(), error.remedy()));
+    }
     findings.push(doctor::callers(config));
     findings.extend(doctor::files(&doctor::secret_files(config)));
     let configured = config.server.data_dir.as_ref().map(|dir| config.base.join(dir));
     if let Some(dir) = arguments.data.clone().or(configured).or_else(|| config::default_data_dir(context.environment)) {
         findings.extend(doctor::disk(&dir, config.store.min_free_mebibytes));
     }
-    Ok(findings)
+    Ok((findings, Some(settings.config)))
 }
 
-/// What a server says of itself, if one is there.
-async fn server(context: &Context<'_>) -> Vec<Finding> {
+/// Where the server of a configuration is called from its own machine, and the certificate that it shows.
+fn configured(config: &Config) -> (String, Option<PathBuf>) {
+    let mut address = config.server.listen;
+    if address.ip().is_unspecified() {
+        address.set_ip(if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
+    }
+    let certificate = config.tls.certificate_file.as_ref().map(|file| config.base.join(file));
+    (format!("{}://{address}", if certificate.is_some() { "https" } else { "http" }), certificate)
+}
+
+/// What a server says of itself, if one is there: the one that was named, else the one that is configured.
+async fn server(config: Option<&Config>, context: &Context<'_>) -> Vec<Finding> {
     const ABOUT: &str = "server";
-    let address = context.server();
-    let remote = match context.remote().await {
+    let (address, certificate) = match config.filter(|_| !context.names_a_server()) {
+        Some(config) => configured(config),
+        None => (context.server(), None),
+    };
+    let remote = match context.remote_at(&address, certificate.as_deref()).await {
         Ok(remote) => remote,
         Err(failure) => {
             let what = format!("none can be called at {address}: {failure}");
-            return vec![Finding::note(ABOUT, what, "start it, or name it with --server URL")];
+            let remedy = "start it, or name it with --server URL; with TLS, its roots with --tls-ca and your certificate with --tls-cert";
+            return vec![Finding::note(ABOUT, what, remedy)];
         }
     };
     let call = async { Ok(remote.admin().get_server_info(remote.request(pb::GetServerInfoRequest {})).await?) };
     let info = match remote.within(call).await {
         Ok(answer) => answer.into_inner().server_info.unwrap_or_default(),
         Err(failure) => {
-            let what = format!("{address} does not answer: {failure}");
-            return vec![Finding::bad(ABOUT, what, "its log says why; `--key-file` shows it a key")];
+            return vec![match &failure {
+                Failure::Refused(refusal) if refusal.code == Code::Unauthenticated => {
+                    let what = format!("{address} is there, and asks who calls");
+                    Finding::note(ABOUT, what, "show it a key with --key-file to see more")
+                }
+                _ => Finding::bad(ABOUT, format!("{address} does not answer: {failure}"), "its log says why"),
+            }];
         }
     };
     let mut findings = Vec::new();

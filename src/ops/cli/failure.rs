@@ -1,5 +1,6 @@
 //! Why a command did not do what it should, how that is shown, and with which code the process ends. It must not know commands.
 
+use std::error::Error as _;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use tonic_types::StatusExt;
 use super::hint;
 use super::terminal::{Style, Terminal, harmless};
 use crate::grpc::pb;
+use crate::ops::cause::innermost;
 
 /// Why a command did not do what it should.
 #[derive(Debug, thiserror::Error)]
@@ -83,13 +85,19 @@ impl From<Status> for Failure {
     fn from(status: Status) -> Self {
         let details = status.get_error_details();
         let info = details.error_info();
+        // What the connection said, where it broke: the status alone says only that it did.
+        let cause = status.source().filter(|_| info.is_none()).map(innermost);
+        let message = match cause {
+            Some(cause) => format!("{}: {cause}", status.message()),
+            None => status.message().to_owned(),
+        };
         let mut metadata: Vec<(String, String)> =
             info.map(|i| i.metadata.clone().into_iter().collect()).unwrap_or_default();
         metadata.sort();
         let fields = details.bad_request().map(|bad| bad.field_violations.as_slice()).unwrap_or_default();
         Self::Refused(Box::new(Refusal {
             code: status.code(),
-            message: status.message().to_owned(),
+            message,
             reason: info.map(|info| info.reason.clone()).unwrap_or_default(),
             metadata,
             fields: fields.iter().map(|field| (field.field.clone(), field.description.clone())).collect(),

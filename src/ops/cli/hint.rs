@@ -45,7 +45,8 @@ pub(crate) fn after(refusal: &Refusal) -> Option<String> {
         "PROMPT_VARIABLES" => format!("antiphon catalog prompts {} shows its variables", or("prompt_id", "ID")),
         "CONTRACT_UNKNOWN" => "antiphon catalog contracts".to_owned(),
         "CREDENTIAL_MISSING" | "PROVIDER_REFUSED_CREDENTIAL" if fact("credential_source") != "CALLER" => {
-            format!("set the credential of the backend `{}` and restart the server", or("backend_id", "?"))
+            let backend = or("backend_id", "?");
+            format!("set the credential of the backend `{backend}`; then antiphon reload where it is in a file, else restart the server")
         }
         "COORDINATION_NOT_FOUND" => "antiphon coordinations lists those that there are".to_owned(),
         "COORDINATION_CONFLICT" => {

@@ -56,7 +56,7 @@ mod words;
 mod workspace;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::error::ErrorKind;
@@ -218,6 +218,20 @@ impl Context<'_> {
     /// Connects to the server that was named.
     async fn remote(&self) -> Result<Remote, Failure> {
         Remote::connect(&self.server(), &self.manners()?).await
+    }
+
+    /// Whether a server was named.
+    fn names_a_server(&self) -> bool {
+        self.globals.server.is_some() || self.environment.var("ANTIPHON_SERVER").is_some()
+    }
+
+    /// Connects to a server elsewhere than was named; trusts this certificate where nobody said which roots to trust.
+    async fn remote_at(&self, server: &str, certificate: Option<&Path>) -> Result<Remote, Failure> {
+        let mut manners = self.manners()?;
+        if let (None, Some(file)) = (&manners.roots, certificate) {
+            manners.roots = Some(std::fs::read(file).map_err(|error| Failure::file(file, error))?);
+        }
+        Remote::connect(server, &manners).await
     }
 
     /// How the server is called.

@@ -160,6 +160,7 @@ impl Committer {
             // Only refusals and writes that change nothing: every value they rest on was durable before.
             return Ok(());
         };
+        let bytes = u64::try_from(change.bytes).unwrap_or(u64::MAX);
         self.shared.make_room(change.bytes).map_err(Error::ReadOnly)?;
         self.shared.view.hide(change.before);
         self.shared.started();
@@ -189,6 +190,7 @@ impl Committer {
             mark.advance();
         }
         self.shared.groups.fetch_add(1, Ordering::Relaxed);
+        self.shared.written_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.shared.view.reveal();
         Ok(())
     }

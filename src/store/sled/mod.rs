@@ -141,6 +141,7 @@ impl Sled {
             refused_bytes: AtomicUsize::new(0),
             commits: AtomicU64::new(0),
             groups: AtomicU64::new(0),
+            written_bytes: AtomicU64::new(0),
             since,
             flush_began: AtomicU64::new(0),
         });
@@ -233,6 +234,7 @@ impl Store for Sled {
             disk_bytes: self.shared.files.size(),
             commits: self.shared.commits.load(Ordering::Relaxed),
             groups: self.shared.groups.load(Ordering::Relaxed),
+            written_bytes: self.shared.written_bytes.load(Ordering::Relaxed),
         }
     }
 
@@ -305,6 +307,7 @@ struct Shared {
     refused_bytes: AtomicUsize,
     commits: AtomicU64,
     groups: AtomicU64,
+    written_bytes: AtomicU64,
     since: Instant,
     /// When the flush in progress began, in milliseconds since the opening, plus one; zero when there is none.
     flush_began: AtomicU64,
