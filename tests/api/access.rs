@@ -312,9 +312,9 @@ async fn profiles_are_for_the_namespaces_that_they_name() {
         let answer = call(&server, "CatalogService/InspectPrompt", &inspect, &[("authorization", key)]).await.unwrap();
         let prompt = pb::InspectPromptResponse::decode(answer.as_slice()).unwrap().prompt.unwrap();
         assert_eq!(prompt.profile_id, shown);
-        let answer =
-            call(&server, "CatalogService/ListPrompts", &pb::ListPromptsRequest::default(), &[("authorization", key)]);
-        let prompts = pb::ListPromptsResponse::decode(answer.await.unwrap().as_slice()).unwrap().prompts;
+        let list = pb::ListPromptsRequest::default();
+        let answer = call(&server, "CatalogService/ListPrompts", &list, &[("authorization", key)]).await.unwrap();
+        let prompts = pb::ListPromptsResponse::decode(answer.as_slice()).unwrap().prompts;
         assert_eq!(prompts[0].profile_id, shown);
     }
     let profiles = async |key: &str| {
