@@ -30,6 +30,16 @@ impl Dice {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
+    /// Another one, whose rolls depend on this one's and not on how often it rolls afterwards.
+    pub(crate) fn another(&mut self) -> Self {
+        Self(self.roll(u64::MAX).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// Whether something happens that does so once in so many times.
+    pub(crate) fn once_in(&mut self, times: u64) -> bool {
+        self.roll(times) == 0
+    }
+
     pub(crate) fn roll(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

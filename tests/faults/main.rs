@@ -28,4 +28,6 @@ mod harness;
 mod kill;
 mod load;
 mod power;
+mod rest;
 mod server;
+mod soak;

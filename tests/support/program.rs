@@ -108,9 +108,17 @@ impl Program {
     }
 
     fn memory_line(&self, name: &str) -> u64 {
+        self.status_line(name).trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
+    }
+
+    fn status_line(&self, name: &str) -> String {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it is at work");
-        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("its memory is told");
-        line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
+        status.lines().find_map(|line| line.strip_prefix(name)).expect("the line is there").trim().to_owned()
+    }
+
+    /// How many threads it has.
+    pub(crate) fn tasks(&self) -> usize {
+        self.status_line("Threads:").parse().expect("a number")
     }
 
     /// How many files and sockets it has open.
