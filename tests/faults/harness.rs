@@ -77,17 +77,9 @@ impl Running {
     /// The rest of the next line that begins with `word`; none when the child has ended.
     pub(crate) fn hear(&mut self, word: &str) -> Option<String> {
         loop {
-            match self.lines.recv_timeout(PATIENCE) {
-                // Lines of the test runner are mixed in, sometimes without an end of their own.
-                Ok(line) => match line.split_once(&format!("{word}: ")) {
-                    Some((_, rest)) => return Some(rest.to_owned()),
-                    None => continue,
-                },
-                Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => {
-                    self.child.kill().ok();
-                    panic!("the child has said nothing for {PATIENCE:?}");
-                }
+            // Lines of the test runner are mixed in, sometimes without an end of their own.
+            if let Some((_, rest)) = self.line()?.split_once(&format!("{word}: ")) {
+                return Some(rest.to_owned());
             }
         }
     }
@@ -97,6 +89,22 @@ impl Running {
         match self.hear(word) {
             Some(line) => line,
             None => panic!("the child ended before it said {word:?}: {}", self.errors()),
+        }
+    }
+
+    /// Every line until it ends.
+    pub(crate) fn lines_to_end(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.line()).collect()
+    }
+
+    fn line(&mut self) -> Option<String> {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => {
+                self.child.kill().ok();
+                panic!("the child has said nothing for {PATIENCE:?}");
+            }
         }
     }
 

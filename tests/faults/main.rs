@@ -33,5 +33,6 @@ mod overload;
 mod power;
 mod rest;
 mod server;
+mod slow;
 mod soak;
 mod strangers;
