@@ -23,6 +23,8 @@ use crate::support::server::{openai_with, scripted};
 use crate::support::{ask, stub, within};
 
 const MEBIBYTE: u64 = 1 << 20;
+/// One of a thousand waits for all the others, on a machine that does something else as well.
+const PATIENCE: Duration = Duration::from_secs(180);
 /// What a call may take more than before on a machine that does something else as well.
 const SLOWER: Duration = Duration::from_secs(5);
 
@@ -127,7 +129,8 @@ async fn turns(channel: Channel, exchange: String, count: u32, reads: bool, hold
     say.send(pb::CoordinateRequest { frame: Some(Say::Start(begin)) }).await.unwrap();
     let mut frames = client.coordinate(ReceiverStream::new(said)).await.unwrap().into_inner();
     let mut taken = 0;
-    while let Some(frame) = within("a frame", frames.message()).await.unwrap() {
+    while let Some(frame) = tokio::time::timeout(PATIENCE, frames.message()).await.expect("a frame in the end").unwrap()
+    {
         let Some(Told::DecisionNeeded(needed)) = frame.frame else { continue };
         let next = if needed.turns_remaining == 0 { stop() } else { turn_of(&format!("turn {taken}")) };
         say.send(pb::CoordinateRequest { frame: Some(action(&needed.decision_id, next)) }).await.unwrap();
