@@ -16,7 +16,7 @@ use tonic_types::StatusExt;
 use crate::harness::{Running, child};
 use crate::kill::killed_after;
 use crate::load::Load;
-use crate::power::model;
+use crate::power::{copy, model};
 use crate::server::{CONFIG, Server, said};
 
 const LOAD: Load = Load { callers: 8, bytes: 2048, kept: u64::MAX };
@@ -197,6 +197,40 @@ async fn a_failing_sync_means_reads_only_until_the_next_start() {
     failing.env("CUT_FAILS_AFTER", "400");
     let acked = fill(&mut failing, "Input/output error", After::Settled);
     recovers(&data, &acked).await;
+}
+
+/// Reads that fail are told. Of a store that is open nothing is lost by them.
+#[tokio::test(flavor = "multi_thread")]
+async fn failing_reads_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let acked = killed_after(400, LOAD, &LOAD.start(), &mut child("write", &data));
+    let (mut refused, mut unreadable) = (0, 0);
+    for good in (0..24).map(|step| step * step) {
+        let (tried, image) = (dir.path().join(format!("tried-{good}")), dir.path().join("image"));
+        copy(&data, &tried);
+        let mut failing = child("read", &tried);
+        failing.env("LD_PRELOAD", model()).env("CUT_DIR", &tried).env("CUT_IMAGE", &image);
+        failing.env("CUT_READ_FAILS_AFTER", good.to_string());
+        let mut reader = Running::start(&mut failing);
+        let first = reader.lines_to_end();
+        assert!(!reader.errors().contains("panicked"), "after {good} reads");
+        let says =
+            |word: &str| first.iter().find_map(|line| line.split_once(&format!("{word}: "))).map(|(_, rest)| rest);
+        if let Some(why) = says("refused") {
+            assert!(why.contains("Input/output error") || why.contains("damaged"), "after {good} reads: {why}");
+            refused += 1;
+            continue;
+        }
+        assert!(says("opened").is_some(), "{first:?}");
+        if let Some(why) = says("unreadable") {
+            assert!(why.contains("Input/output error"), "after {good} reads: {why}");
+            unreadable += 1;
+        }
+        let store = Sled::open(&Config { min_free_bytes: 0, ..Config::directory(&tried) }).unwrap();
+        LOAD.check_all(&store, &acked).await.unwrap_or_else(|lost| panic!("after {good} reads: {lost}"));
+    }
+    assert!(refused > 0 && unreadable > 0, "{refused} were refused, {unreadable} could not be read");
 }
 
 #[tokio::test(flavor = "multi_thread")]

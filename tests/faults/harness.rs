@@ -30,6 +30,16 @@ impl Dice {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
+    /// Another one, whose rolls depend on this one's and not on how often it rolls afterwards.
+    pub(crate) fn another(&mut self) -> Self {
+        Self(self.roll(u64::MAX).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// Whether something happens that does so once in so many times.
+    pub(crate) fn once_in(&mut self, times: u64) -> bool {
+        self.roll(times) == 0
+    }
+
     pub(crate) fn roll(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -67,17 +77,9 @@ impl Running {
     /// The rest of the next line that begins with `word`; none when the child has ended.
     pub(crate) fn hear(&mut self, word: &str) -> Option<String> {
         loop {
-            match self.lines.recv_timeout(PATIENCE) {
-                // Lines of the test runner are mixed in, sometimes without an end of their own.
-                Ok(line) => match line.split_once(&format!("{word}: ")) {
-                    Some((_, rest)) => return Some(rest.to_owned()),
-                    None => continue,
-                },
-                Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => {
-                    self.child.kill().ok();
-                    panic!("the child has said nothing for {PATIENCE:?}");
-                }
+            // Lines of the test runner are mixed in, sometimes without an end of their own.
+            if let Some((_, rest)) = self.line()?.split_once(&format!("{word}: ")) {
+                return Some(rest.to_owned());
             }
         }
     }
@@ -87,6 +89,22 @@ impl Running {
         match self.hear(word) {
             Some(line) => line,
             None => panic!("the child ended before it said {word:?}: {}", self.errors()),
+        }
+    }
+
+    /// Every line until it ends.
+    pub(crate) fn lines_to_end(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.line()).collect()
+    }
+
+    fn line(&mut self) -> Option<String> {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => {
+                self.child.kill().ok();
+                panic!("the child has said nothing for {PATIENCE:?}");
+            }
         }
     }
 

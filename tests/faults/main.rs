@@ -1,7 +1,8 @@
-//! What survives when things go wrong: kill -9, power cuts, a full disk, a damaged file, a second process. Children
-//! are this same binary, started again with their orders in the environment. A new kind of fault is a module here.
+//! What survives when things go wrong: kill -9, power cuts, a full, slow or failing disk, a damaged file, a second process, strangers, more work
+//! than there is room for, and many of these at once. Children are this same binary, started again with their orders in the environment. A new kind of
+//! fault is a module here.
 //!
-//! `ANTIPHON_FAULT_ROUNDS` sets how often the random ones are repeated (20).
+//! `ANTIPHON_FAULT_ROUNDS` sets how often the random ones are repeated (20), `ANTIPHON_SOAK_SECONDS` how long all of them go on at once (20).
 
 #![allow(
     clippy::unwrap_used,
@@ -24,8 +25,14 @@ mod coordinations;
 mod damage;
 mod disk;
 mod flips;
+mod frames;
 mod harness;
 mod kill;
 mod load;
+mod overload;
 mod power;
+mod rest;
 mod server;
+mod slow;
+mod soak;
+mod strangers;

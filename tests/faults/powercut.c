@@ -7,7 +7,11 @@
  *    back what it likes, in any order;
  *  - sync_file_range promises nothing, so it brings nothing into the image;
  *  - with CUT_LIES=1 no sync does: a disk that lies, to prove that the test would notice;
- *  - with CUT_FAILS_AFTER=n every sync of a file after the n-th fails: a disk that dies.
+ *  - with CUT_FAILS_AFTER=n every sync of a file after the n-th fails: a disk that dies;
+ *  - with CUT_WRITE_FAILS_AFTER=n every write to a file after the n-th fails, and writes nothing: a disk that takes no more;
+ *  - with CUT_READ_FAILS_AFTER=n every read of a file after the n-th fails;
+ *  - with CUT_BAD_BYTE=n every read of a file's n-th byte fails: a sector that is gone;
+ *  - with CUT_SLOW_MS=n each sync takes so many milliseconds: a disk far away.
  *
  * Creating, renaming and removing files count at once, which is kinder than a real file system; the synced content
  * of a file does not depend on its directory having been synced. Nothing else is kept from the process: its own
@@ -27,6 +31,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PATH_BYTES 2048
@@ -55,8 +60,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tracked *tracked_files[BUCKETS];
 static char dir[PATH_BYTES], image[PATH_BYTES];
 static size_t dir_bytes;
-static int early_percent, lies, good_syncs, active = -1;
+static int64_t bad_byte = -1;
+static int early_percent, lies, slow_ms, good_syncs, good_writes, good_reads, active = -1;
 static unsigned seed;
+
+static int setting(const char *name, int otherwise) {
+    const char *value = getenv(name);
+    return value ? atoi(value) : otherwise;
+}
 
 static int is_active(void) {
     if (active >= 0) return active;
@@ -64,9 +75,13 @@ static int is_active(void) {
     if (!from || !to || !realpath(from, dir)) return active = 0;
     snprintf(image, sizeof image, "%s", to);
     dir_bytes = strlen(dir);
-    early_percent = getenv("CUT_EARLY") ? atoi(getenv("CUT_EARLY")) : 0;
-    lies = getenv("CUT_LIES") ? atoi(getenv("CUT_LIES")) : 0;
-    good_syncs = getenv("CUT_FAILS_AFTER") ? atoi(getenv("CUT_FAILS_AFTER")) : INT_MAX;
+    early_percent = setting("CUT_EARLY", 0);
+    lies = setting("CUT_LIES", 0);
+    slow_ms = setting("CUT_SLOW_MS", 0);
+    good_syncs = setting("CUT_FAILS_AFTER", INT_MAX);
+    good_writes = setting("CUT_WRITE_FAILS_AFTER", INT_MAX);
+    good_reads = setting("CUT_READ_FAILS_AFTER", INT_MAX);
+    bad_byte = getenv("CUT_BAD_BYTE") ? atoll(getenv("CUT_BAD_BYTE")) : -1;
     seed = (unsigned)getpid();
     return active = 1;
 }
@@ -193,6 +208,10 @@ static int synced(int fd, long call) {
     int failed = 0;
     if (!path_of(fd, path, &status)) return (int)syscall(call, fd);
     if (lies) return 0;
+    if (slow_ms) {
+        struct timespec left = {slow_ms / 1000, slow_ms % 1000 * 1000000L};
+        while (nanosleep(&left, &left) && errno == EINTR) {}
+    }
     pthread_mutex_lock(&lock);
     if (S_ISDIR(status.st_mode)) make_names_durable(path);
     else if (S_ISREG(status.st_mode) && good_syncs-- > 0) make_durable(find(&status, path));
@@ -214,7 +233,22 @@ static void wrote(int fd, int64_t offset, const void *data, ssize_t length) {
     errno = error;
 }
 
+/* Whether a file of ours has had its last good write or read; counts this one. */
+static int is_spent(int fd, int *good) {
+    char path[PATH_BYTES];
+    struct stat status;
+    if (*good == INT_MAX && active >= 0) return 0;
+    if (!path_of(fd, path, &status) || !S_ISREG(status.st_mode)) return 0;
+    pthread_mutex_lock(&lock);
+    int spent = *good != INT_MAX && (*good)-- <= 0;
+    if (spent) *good = 0;
+    pthread_mutex_unlock(&lock);
+    if (spent) errno = EIO;
+    return spent;
+}
+
 ssize_t write(int fd, const void *data, size_t length) {
+    if (is_spent(fd, &good_writes)) return -1;
     ssize_t done = syscall(SYS_write, fd, data, length);
     if (done > 0 && fd > 2 && is_active()) {
         int error = errno;
@@ -237,12 +271,42 @@ ssize_t writev(int fd, const struct iovec *parts, int count) {
 }
 
 ssize_t pwrite64(int fd, const void *data, size_t length, off64_t offset) {
+    if (is_spent(fd, &good_writes)) return -1;
     ssize_t done = syscall(SYS_pwrite64, fd, data, length, offset);
     wrote(fd, offset, data, done);
     return done;
 }
 
 ssize_t pwrite(int fd, const void *data, size_t length, off_t offset) { return pwrite64(fd, data, length, offset); }
+
+/* Whether a read of a file of ours meets its bad byte. */
+static int is_bad(int fd, int64_t offset, size_t length) {
+    char path[PATH_BYTES];
+    struct stat status;
+    int error = errno;
+    int bad = is_active() && bad_byte >= offset && bad_byte < offset + (int64_t)length && path_of(fd, path, &status)
+        && S_ISREG(status.st_mode) && status.st_size > bad_byte;
+    errno = bad ? EIO : error;
+    return bad;
+}
+
+ssize_t pread64(int fd, void *data, size_t length, off64_t offset) {
+    if (is_spent(fd, &good_reads) || is_bad(fd, offset, length)) return -1;
+    return syscall(SYS_pread64, fd, data, length, offset);
+}
+
+ssize_t pread(int fd, void *data, size_t length, off_t offset) { return pread64(fd, data, length, offset); }
+
+ssize_t read(int fd, void *data, size_t length) {
+    if (is_spent(fd, &good_reads)) return -1;
+    if (fd > 2 && is_active() && bad_byte >= 0) {
+        int error = errno;
+        off_t at = lseek(fd, 0, SEEK_CUR);
+        errno = error;
+        if (at >= 0 && is_bad(fd, at, length)) return -1;
+    }
+    return syscall(SYS_read, fd, data, length);
+}
 
 int ftruncate64(int fd, off64_t length) {
     int result = (int)syscall(SYS_ftruncate, fd, length);

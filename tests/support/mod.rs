@@ -4,6 +4,7 @@
 pub(crate) mod ask;
 pub(crate) mod coordinate;
 pub(crate) mod documents;
+pub(crate) mod http2;
 pub(crate) mod look;
 pub(crate) mod program;
 pub(crate) mod provider;

@@ -1,5 +1,6 @@
 //! The real program as a process of its own: started, killed, and looked at from outside. It must not know what is asked of it.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -28,6 +29,11 @@ pub(crate) struct Program {
 impl Program {
     /// Starts it with a configuration, on what is in the folder.
     pub(crate) async fn start(folder: &Path, config: &str) -> Self {
+        Self::start_with(folder, config, &[]).await
+    }
+
+    /// The same, with variables of its environment.
+    pub(crate) async fn start_with(folder: &Path, config: &str, variables: &[(&str, &OsStr)]) -> Self {
         let path = folder.join("antiphon.toml");
         std::fs::write(&path, config).expect("the configuration is written");
         let mut command = Command::new(env!("CARGO_BIN_EXE_antiphon"));
@@ -36,6 +42,7 @@ impl Program {
             .arg(&path)
             .arg("--data")
             .arg(folder.join("data"));
+        command.envs(variables.iter().copied());
         let log = File::create(folder.join(LOG)).expect("a temporary file");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().expect("the program starts");
@@ -108,9 +115,17 @@ impl Program {
     }
 
     fn memory_line(&self, name: &str) -> u64 {
+        self.status_line(name).trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
+    }
+
+    fn status_line(&self, name: &str) -> String {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it is at work");
-        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("its memory is told");
-        line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
+        status.lines().find_map(|line| line.strip_prefix(name)).expect("the line is there").trim().to_owned()
+    }
+
+    /// How many threads it has.
+    pub(crate) fn tasks(&self) -> usize {
+        self.status_line("Threads:").parse().expect("a number")
     }
 
     /// How many files and sockets it has open.

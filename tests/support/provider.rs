@@ -1,5 +1,5 @@
-//! A provider on loopback that answers by a script, one entry a request, and keeps what it was asked. It speaks HTTP/1.1 by hand, so that
-//! every write, gap and end is as scripted. It must not know dialects.
+//! A provider on loopback that answers by a script, one entry a request, and keeps what it was asked; or as a function of each request decides,
+//! and then it keeps nothing. It speaks HTTP/1.1 by hand, so that every write, gap and end is as scripted. It must not know dialects.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -153,8 +153,12 @@ pub(crate) enum Outcome {
     ClientClosed,
 }
 
+/// Decides what answers a request.
+type Decide = Box<dyn Fn(&Request) -> Entry + Send + Sync>;
+
 struct State {
     script: Mutex<VecDeque<Entry>>,
+    decide: Option<Decide>,
     log: Mutex<Log>,
     changed: watch::Sender<()>,
 }
@@ -181,10 +185,20 @@ impl Drop for Provider {
 
 impl Provider {
     pub(crate) async fn start(script: impl IntoIterator<Item = Entry>) -> Self {
+        Self::with(script.into_iter().collect(), None).await
+    }
+
+    /// One that answers each request as is decided when it comes.
+    pub(crate) async fn deciding(decide: impl Fn(&Request) -> Entry + Send + Sync + 'static) -> Self {
+        Self::with(VecDeque::new(), Some(Box::new(decide))).await
+    }
+
+    async fn with(script: VecDeque<Entry>, decide: Option<Decide>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(State {
-            script: Mutex::new(script.into_iter().collect()),
+            script: Mutex::new(script),
+            decide,
             log: Mutex::default(),
             changed: watch::Sender::new(()),
         });
@@ -193,6 +207,8 @@ impl Provider {
             let mut connections = tokio::task::JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
                 connections.spawn(serve(stream, shared.clone()));
+                // Those that are over are not kept.
+                while connections.try_join_next().is_some() {}
             }
         });
         Self { address, state, task }
@@ -245,6 +261,10 @@ impl Provider {
 
 async fn serve(mut stream: TcpStream, state: Arc<State>) {
     let Some(request) = read_request(&mut stream).await else { return };
+    if let Some(decide) = &state.decide {
+        respond(&mut stream, &decide(&request)).await;
+        return;
+    }
     let entry = lock(&state.script).pop_front();
     let is_scripted = entry.is_some();
     let entry = entry.unwrap_or_else(|| {
@@ -257,16 +277,22 @@ async fn serve(mut stream: TcpStream, state: Arc<State>) {
         log.outcomes.push(None);
         log.unscripted += usize::from(!is_scripted);
     });
+    let outcome = respond(&mut stream, &entry).await;
+    drop(stream);
+    state.note(|log| log.outcomes[number] = Some(outcome));
+}
+
+/// Plays an entry to a client, up to the way in which it closes.
+async fn respond(stream: &mut TcpStream, entry: &Entry) -> Outcome {
     let (mut reads, mut writes) = stream.split();
     let outcome = tokio::select! {
-        played = play(&entry, &mut writes) => if played { Outcome::Played } else { Outcome::ClientClosed },
+        played = play(entry, &mut writes) => if played { Outcome::Played } else { Outcome::ClientClosed },
         () = client_closes(&mut reads) => Outcome::ClientClosed,
     };
     if entry.end == End::Reset {
         stream.set_zero_linger().unwrap();
     }
-    drop(stream);
-    state.note(|log| log.outcomes[number] = Some(outcome));
+    outcome
 }
 
 /// Plays an entry; false when the client was gone before its end.
