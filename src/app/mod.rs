@@ -1,8 +1,8 @@
 //! The workshop: the verbs that change or tell what is true, each bringing the domain's rules, the engine and the ledger together. It must
 //! not know gRPC, configuration files or which store and backends there are.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -106,6 +106,8 @@ impl Caller {
 
 /// What the verbs work with. One for each server; cheap to share.
 pub struct App {
+    /// Itself, for what goes on when whoever asked for it is gone.
+    me: Weak<App>,
     ledger: Ledger,
     engine: Arc<Engine>,
     configuration: Arc<dyn Configuration>,
@@ -142,7 +144,8 @@ impl App {
     ) -> Arc<Self> {
         let owner = ids.uuid().simple().to_string();
         let remembered = replay::Cache::new(limits.max_remembered_results, limits.max_remembered_bytes);
-        Arc::new(Self {
+        Arc::new_cyclic(|me| Self {
+            me: Weak::clone(me),
             ledger,
             engine,
             configuration,

@@ -4,7 +4,7 @@ use antiphon::domain::fault::Reason;
 use antiphon::grpc::pb;
 use tonic::Code;
 
-use crate::support::provider::Provider;
+use crate::support::provider::{Gate, Provider};
 use crate::support::server::{Running, openai_with};
 use crate::support::{ask, refused};
 use crate::{look, stub};
@@ -210,4 +210,37 @@ async fn usage_belongs_to_the_run_that_spent_it() {
         sum = (sum.0 + usage.input_tokens.unwrap(), sum.1 + usage.output_tokens.unwrap());
     }
     assert_eq!(sum, (60, 6));
+}
+
+/// A step that was cancelled because its last watcher left, and is tried again, moves its run's thread as it would have the first time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_step_that_is_tried_again_moves_its_thread() {
+    let gate = Gate::closed();
+    let provider = Provider::start([
+        stub::calls(&[("p1", "look", "{}")]),
+        stub::begun("never whole").wait(&gate),
+        stub::text("done"),
+    ])
+    .await;
+    let server = server(&provider).await;
+    let mut client = server.exchanges();
+    let asked = client.capture(ask::capture_on_new("t", stub::offering("r", "look"))).await.unwrap().into_inner();
+    let asked = asked.exchange.unwrap();
+    let answer = |retry| {
+        let results = vec![ask::result(&asked.pending_tool_calls[0].call_id, "seen")];
+        let results = pb::ToolResults { retry, ..ask::results(results) };
+        pb::ContinueRequest {
+            input: Some(pb::continue_request::Input::ToolResults(results)),
+            ..ask::after_with(&asked.exchange_id, Vec::new())
+        }
+    };
+    let stream = client.stream_continue(pb::StreamContinueRequest { turn: Some(answer(false)) }).await.unwrap();
+    provider.request(1).await;
+    drop(stream);
+    look::until(&server, "r", pb::RunState::Cancelled).await;
+    let done = client.r#continue(answer(true)).await.unwrap().into_inner();
+    let exchange = done.exchange.unwrap().exchange_id;
+    assert_eq!(done.run.unwrap().thread_id, "t");
+    assert_eq!(done.thread.expect("the run's thread").head_exchange_id, exchange);
+    assert_eq!(look::thread(&server, "t").await.head_exchange_id, exchange);
 }

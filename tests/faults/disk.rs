@@ -250,3 +250,26 @@ fn assert_refused(dir: &Path, reason: &str) {
     let error = Sled::open(&Config::directory(dir)).err().expect("a store needs to write").to_string();
     assert!(error.contains(reason) && error.contains(&dir.display().to_string()), "{error}");
 }
+
+/// A sector that cannot be read, perhaps only today, is told when the store is opened, and nothing on the disk is changed by that: whatever
+/// was acknowledged is there once it can be read again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sector_that_cannot_be_read_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let acked = killed_after(400, LOAD, &LOAD.start(), &mut child("write", &data));
+    let length = std::fs::metadata(data.join("sled/db")).unwrap().len();
+    for part in 0..24 {
+        let bad = length * part / 24;
+        let (tried, image) = (dir.path().join(format!("tried-{part}")), dir.path().join("image"));
+        copy(&data, &tried);
+        let mut failing = child("read", &tried);
+        failing.env("LD_PRELOAD", model()).env("CUT_DIR", &tried).env("CUT_IMAGE", &image);
+        failing.env("CUT_BAD_BYTE", bad.to_string());
+        let why = Running::start(&mut failing).expect("refused");
+        assert!(why.contains("Input/output error"), "byte {bad}: {why}");
+        let store = Sled::open(&Config { min_free_bytes: 0, ..Config::directory(&tried) })
+            .unwrap_or_else(|error| panic!("byte {bad}: {error}"));
+        LOAD.check_all(&store, &acked).await.unwrap_or_else(|lost| panic!("byte {bad}: {lost}"));
+    }
+}

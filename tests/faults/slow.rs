@@ -16,6 +16,7 @@ use tonic_health::pb::health_client::HealthClient;
 use tonic_types::StatusExt;
 
 use crate::power::model;
+use crate::support::coordinate::{Loop, attach, start, stop};
 use crate::support::program::Program;
 use crate::support::server::scripted;
 use crate::support::{ask, within};
@@ -238,4 +239,49 @@ async fn a_disk_that_takes_no_more_means_reads_only() {
         verified(&mended).await;
         within("a write", capture(mended.fresh_channel(), "mended".to_owned())).await.unwrap();
     }
+}
+
+/// An answer whose client leaves while it is written is told to whoever attaches next, and so is the end.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_whose_client_left_is_told_to_the_next_one() {
+    let disk = Disk::new();
+    let program = disk.slow().await;
+    let first = program.exchanges().capture(ask::capture(ask::text("begin"))).await.unwrap().into_inner();
+    let exchange = first.exchange.unwrap().exchange_id;
+    let begin = pb::coordinate_request::Frame::Start(start(&exchange, 3));
+    let mut stream = Loop::on(program.fresh_channel(), begin).await;
+    let id = stream.started().await.coordination_id;
+    stream.decision().await;
+    stream.act(stop()).await;
+    // In the midst of the sync: nothing is told before it is on disk.
+    let early = tokio::time::timeout(SYNC / 2, stream.next()).await;
+    assert!(early.is_err(), "{early:?}");
+    drop(stream);
+    let mut stream = Loop::on(program.fresh_channel(), attach(&id)).await;
+    let ended = stream.until(|told| matches!(told, pb::coordinate_response::Frame::Ended(_)).then_some(()));
+    within("the end to be told", ended).await;
+}
+
+/// Streams that come and go without a word leave a decision pending, however slowly it is written that they went: no turn is at work, and nobody agreed
+/// that anything is cancelled.
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_that_come_and_go_cancel_nothing() {
+    let disk = Disk::new();
+    let program = disk.slow().await;
+    let first = program.exchanges().capture(ask::capture(ask::text("begin"))).await.unwrap().into_inner();
+    let exchange = first.exchange.unwrap().exchange_id;
+    let mut client = pb::coordination_service_client::CoordinationServiceClient::new(program.fresh_channel());
+    let begin = pb::CoordinationStart { on_disconnect: pb::OnDisconnect::Finish.into(), ..start(&exchange, 3) };
+    let mut stream = Loop::on(program.fresh_channel(), pb::coordinate_request::Frame::Start(begin)).await;
+    let id = stream.started().await.coordination_id;
+    for visit in 0..20 {
+        stream.decision().await;
+        drop(stream);
+        stream = Loop::on(program.fresh_channel(), attach(&id)).await;
+        let state = stream.started().await.state();
+        assert_eq!(state, pb::CoordinationState::AwaitingDecision, "visit {visit}");
+    }
+    let request = pb::CoordinationServiceGetRequest { coordination_id: id };
+    let now = client.get(request).await.unwrap().into_inner().coordination.unwrap();
+    assert_eq!(now.state(), pb::CoordinationState::AwaitingDecision, "{:?}", now.ended);
 }

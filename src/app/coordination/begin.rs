@@ -33,7 +33,7 @@ impl App {
         let named = start.id.is_some();
         let id = start.id.clone().unwrap_or_else(fresh);
         let live = if start.ephemeral {
-            Arc::new(Live::new(caller.namespace.clone(), id, true))
+            Live::new(caller.namespace.clone(), id, true)
         } else {
             self.coordinations.get(&caller.namespace, &id)
         };

@@ -58,7 +58,7 @@ impl Lives {
         if lives.len() >= 2 * lives.values().filter(|live| live.strong_count() > 0).count() + 64 {
             lives.retain(|_, live| live.strong_count() > 0);
         }
-        let live = Arc::new(Live::new(namespace.clone(), id.clone(), false));
+        let live = Live::new(namespace.clone(), id.clone(), false);
         lives.insert(key, Arc::downgrade(&live));
         live
     }
@@ -96,6 +96,8 @@ impl Lives {
 
 /// One coordination at work, or with a stream attached.
 pub(super) struct Live {
+    /// Itself, for what goes on when whoever asked for it is gone.
+    me: Weak<Live>,
     pub(super) namespace: Namespace,
     pub(super) id: CoordinationId,
     /// It leaves nothing behind.
@@ -195,8 +197,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Live {
-    pub(super) fn new(namespace: Namespace, id: CoordinationId, ephemeral: bool) -> Self {
-        Self {
+    pub(super) fn new(namespace: Namespace, id: CoordinationId, ephemeral: bool) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            me: Weak::clone(me),
             namespace,
             id,
             ephemeral,
@@ -205,7 +208,12 @@ impl Live {
             turnstile: Arc::default(),
             board: Mutex::new(Board { next: 1, ..Board::default() }),
             changed: watch::Sender::new(()),
-        }
+        })
+    }
+
+    /// Itself. Whoever has it at hand keeps it here.
+    pub(super) fn itself(&self) -> Option<Arc<Self>> {
+        self.me.upgrade()
     }
 
     fn board(&self) -> MutexGuard<'_, Board> {
@@ -227,6 +235,9 @@ impl Live {
         let mut board = self.board();
         board.next = coordination.last_sequence.saturating_add(1);
         board.readable = coordination.last_sequence;
+        // All of them are in the journal.
+        board.recent.clear();
+        board.on_disconnect = coordination.terms.on_disconnect;
         board.now = Some(Arc::new(coordination.clone()));
     }
 
@@ -270,6 +281,9 @@ impl Live {
         if started {
             board.unread = 0;
             board.impatient = false;
+        }
+        if board.now.is_none() && !started {
+            board.on_disconnect = after.terms.on_disconnect;
         }
         board.now = Some(Arc::new(after.clone()));
         drop(board);
@@ -328,7 +342,7 @@ impl Live {
         }
         match board.recent.range(number.saturating_add(1)..=board.readable).next() {
             Some((number, recent)) => Next::Here(*number, recent.clone()),
-            None => Next::None,
+            None => Next::Journal,
         }
     }
 
@@ -429,7 +443,10 @@ impl Live {
 
     /// Whether a broken stream cancels what is at work.
     pub(super) fn breaks_with_stream(&self) -> bool {
-        !self.is_quiet() && self.board().on_disconnect == OnDisconnect::Cancel
+        let board = self.board();
+        // What is only being written, such as that a stream before this one went, is no turn.
+        let at_work = board.now.as_ref().is_some_and(|now| matches!(now.state, State::TurnRunning(_)));
+        (at_work || board.starting.is_some()) && board.on_disconnect == OnDisconnect::Cancel
     }
 
     /// Waits until the attached stream has told enough of the answer at work, or the patience is over: a client that does not read makes its

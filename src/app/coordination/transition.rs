@@ -1,7 +1,10 @@
 //! Transitions of coordinations, each kept before it is told, together with what it is about; and how one is found again after it was left
 //! alone or the server stopped. It must not know why a transition is made.
 
+use std::future::Future;
 use std::sync::Arc;
+
+use tracing::Instrument;
 
 use crate::domain::coordination::machine::{self, Beginning, Event, Illegal, Now, Opening, Step};
 use crate::domain::coordination::{Coordination, Decision, Expiry, Frame, PendingId, State};
@@ -76,6 +79,30 @@ impl App {
         live: &Live,
         opening: &Opening,
         beginning: &Beginning,
+        changes: Changes,
+    ) -> Result<Result<(), Lost>, Fault> {
+        let (opening, beginning) = (opening.clone(), beginning.clone());
+        self.to_the_end(live, |app, live| async move { app.begin_now(&live, &opening, &beginning, changes).await })
+            .await
+    }
+
+    /// Makes a transition to its end, also when whoever asked for it goes away meanwhile: what was written must be told to whoever comes next.
+    async fn to_the_end<T, F>(&self, live: &Live, what: impl FnOnce(Arc<Self>, Arc<Live>) -> F) -> Result<T, Fault>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Fault>> + Send + 'static,
+    {
+        let broke =
+            || Fault::new(Reason::Internal, "a coordination's step ended by a fault of this server; the log has more");
+        let (Some(app), Some(live)) = (self.me.upgrade(), live.itself()) else { return Err(broke()) };
+        tokio::spawn(what(app, live).in_current_span()).await.unwrap_or_else(|_| Err(broke()))
+    }
+
+    async fn begin_now(
+        &self,
+        live: &Live,
+        opening: &Opening,
+        beginning: &Beginning,
         mut changes: Changes,
     ) -> Result<Result<(), Lost>, Fault> {
         let mut record = live.record.lock().await;
@@ -140,6 +167,17 @@ impl App {
     /// As [`Self::transit`], for several events at once and for whoever knows what to do when one of the changes is lost; nothing is kept
     /// then.
     pub(super) async fn transit_with(
+        &self,
+        live: &Live,
+        events: &[Event],
+        changes: Changes,
+        bodies: Option<Bodies>,
+    ) -> Result<Result<Arc<Coordination>, Lost>, Fault> {
+        let events = events.to_vec();
+        self.to_the_end(live, |app, live| async move { app.transit_now(&live, &events, changes, bodies).await }).await
+    }
+
+    async fn transit_now(
         &self,
         live: &Live,
         events: &[Event],

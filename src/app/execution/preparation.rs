@@ -227,8 +227,10 @@ impl App {
             {
                 return Err(head_moved(id, at.expected, &head));
             }
-            // A newer run may have gone on from the head since; then the thread is no longer this run's to move.
-            if head.active_run.as_ref() == Some(&asks.flight.run_id) {
+            // A newer run may have gone on from the head since; then the thread is no longer this run's to move. A run that was cancelled has
+            // let it go, and has it back with its next try where nothing came in between.
+            let is_back = run.is_some_and(|run| run.state == State::Cancelled && run.from == head.exchange);
+            if head.active_run.as_ref() == Some(&asks.flight.run_id) || head.active_run.is_none() && is_back {
                 start.thread = Some(StartThread::Move(thread, head, token));
             }
         }

@@ -24,7 +24,7 @@ use super::fault::{Fault, damaged, guarded};
 use super::files::Files;
 use super::keys::{FORMAT_KEY, OPENED_KEY};
 use super::mark::{self, Mark};
-use super::{Config, Place};
+use super::{Config, Place, scan};
 use crate::store::Error;
 
 /// Version of everything this store lays down: key layout, chunks, directory.
@@ -289,6 +289,7 @@ fn check_files(dir: &Path, home: &Path) -> io::Result<Result<(), Error>> {
             conf.display()
         ))));
     }
+    scan::try_reading(home)?;
     Ok(Ok(()))
 }
 

@@ -83,6 +83,43 @@ pub fn scan(dir: &Path) -> io::Result<Vec<Damage>> {
     Ok(found)
 }
 
+/// Reads what the engine reads when it opens a log: every header, the last snapshot, and the segments that were written since. A piece that
+/// cannot be read, perhaps only now, the engine would take for the end of the log, and clear what comes after it.
+///
+/// # Errors
+/// When something cannot be read. A log that is not there has nothing to read.
+pub(super) fn try_reading(home: &Path) -> io::Result<()> {
+    let log = match File::open(home.join("db")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        log => log?,
+    };
+    let mut snapshot = 0;
+    for entry in fs::read_dir(home)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| u64::from_str_radix(name.strip_prefix("snap.")?, 16).ok());
+        if let Some(number) = number {
+            snapshot = snapshot.max(number);
+            io::copy(&mut File::open(entry.path())?, &mut io::sink())?;
+        }
+    }
+    let size = segment_size(home)?;
+    let length = log.metadata()?.len();
+    let mut offset = 0;
+    while offset < length {
+        let is_read = match header(&log, offset)? {
+            Head::Whole { begin, .. } => begin.saturating_add(size) > snapshot,
+            Head::Broken => true,
+            Head::Unused => false,
+        };
+        if is_read {
+            read(&log, offset, size)?;
+        }
+        offset += size;
+    }
+    Ok(())
+}
+
 /// Bytes of a segment: what the settings file says, else what is the same in every store of this server.
 fn segment_size(home: &Path) -> io::Result<u64> {
     let conf = match fs::read(home.join("conf")) {

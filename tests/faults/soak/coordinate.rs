@@ -159,12 +159,6 @@ impl Work {
                         assert!(is_known, "{}: {error:?}", self.id);
                         State::Failed
                     }
-                    // A stream that broke while an answer was written takes it along.
-                    Outcome::Cancelled(pb::CoordinationCancelled { error: Some(error) })
-                        if self.has_left && error.message.ends_with("its stream broke") =>
-                    {
-                        State::Cancelled
-                    }
                     other => panic!("{} was not asked to end so: {other:?}", self.id),
                 };
                 self.world.book().coordinations.insert(self.id.clone(), state);
