@@ -74,9 +74,10 @@ func (c *Conversation) Prompt(ctx context.Context, input Input, options ...Optio
 
 // Chain is the next turn, with the tools that the model calls run here: the conversation's own, or for this turn those of WithTools.
 //
-// It takes WithTools, ChainLimit, CoordinationID, WithDeltas and WithGenerate.
+// It takes WithTools, ChainLimit, TokenLimit, CostLimit, CoordinationID, WithDeltas and WithGenerate.
 func (c *Conversation) Chain(ctx context.Context, request Request, options ...Option) (*Exchange, error) {
-	all, err := read("Chain", options, append(turnOptions, "WithTools", "ChainLimit", "CoordinationID", "WithGenerate")...)
+	all, err := read("Chain", options, append(turnOptions, "WithTools", "ChainLimit", "TokenLimit", "CostLimit", "CoordinationID",
+		"WithGenerate")...)
 	if err != nil {
 		return nil, err
 	}

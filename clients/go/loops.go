@@ -27,11 +27,11 @@ const defaultChainLimit = 16
 // the server. It returns an [Error] when an execution fails, when it was cancelled, or when an answer was refused, in which case the
 // decision stays pending; and a *[Pause] where a tool left its answer for later.
 //
-// It takes OnThread, WithTools, ChainLimit, DecisionTimeout, Deadline, OnDisconnect, CoordinationID, Labels, Ephemeral and the options
-// of all loops: WithBeforeCall, WithAfterCall, WithDeltas, WithGenerate and OnToolDrift.
+// It takes OnThread, WithTools, ChainLimit, TokenLimit, CostLimit, DecisionTimeout, Deadline, OnDisconnect, CoordinationID, Labels,
+// Ephemeral and the options of all loops: WithBeforeCall, WithAfterCall, WithDeltas, WithGenerate and OnToolDrift.
 func (c *Client) Coordinate(ctx context.Context, start Start, additionalTurns uint32, nextAction NextAction, options ...Option) (*Outcome, error) {
-	all, err := read("Coordinate", options, append(loopOptions, "OnThread", "WithTools", "ChainLimit", "DecisionTimeout", "Deadline",
-		"OnDisconnect", "CoordinationID", "Labels", "Ephemeral")...)
+	all, err := read("Coordinate", options, append(loopOptions, "OnThread", "WithTools", "ChainLimit", "TokenLimit", "CostLimit",
+		"DecisionTimeout", "Deadline", "OnDisconnect", "CoordinationID", "Labels", "Ephemeral")...)
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +72,10 @@ func (c *Client) Attach(ctx context.Context, coordinationID string, nextAction N
 // It is a first turn, on a thread if [OnThread] gives one, or one [After] an exchange or a thread's head. A tool that returns a *[Pause]
 // leaves it for [Client.Resume].
 //
-// It takes After, OnThread, ChainLimit, CoordinationID, Labels, Ephemeral and the options of all loops.
+// It takes After, OnThread, ChainLimit, TokenLimit, CostLimit, CoordinationID, Labels, Ephemeral and the options of all loops.
 func (c *Client) Chain(ctx context.Context, request Request, tools []*Tool, options ...Option) (*Exchange, error) {
-	all, err := read("Chain", options, append(loopOptions, "After", "OnThread", "ChainLimit", "CoordinationID", "Labels", "Ephemeral")...)
+	all, err := read("Chain", options, append(loopOptions, "After", "OnThread", "ChainLimit", "TokenLimit", "CostLimit", "CoordinationID", "Labels",
+		"Ephemeral")...)
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +134,7 @@ func (c *Client) chain(ctx context.Context, request Request, all chosen, standin
 func startOf(all chosen, turns uint32) *pb.CoordinationStart {
 	raw := &pb.CoordinationStart{
 		AdditionalTurns: turns, CoordinationId: all.id, Ephemeral: all.ephemeral, Labels: all.labels, Deltas: all.onDelta != nil,
+		SpendLimit: spendLimitOf(all.tokenLimit, all.costLimit),
 	}
 	if raw.Ephemeral {
 		raw.CoordinationId = ""

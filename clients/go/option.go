@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	pb "antiphon/gen/antiphonv1"
 )
 
 // BeforeCall is called before a tool is. An error refuses the call and is its result, for the model. The calls of one answer run at
@@ -34,6 +36,8 @@ type chosen struct {
 	generate        Generate
 	capture         *bool
 	roundLimit      *uint32
+	tokenLimit      *uint64
+	costLimit       *pb.CostAmount
 	onToolDrift     string
 	decisionTimeout time.Duration
 	deadline        time.Time
@@ -52,6 +56,8 @@ type chosen struct {
 	metadata        any
 	etag            string
 	contentBlake3   string
+	// What an option says that cannot be.
+	wrong error
 }
 
 // named is the caller's name for a change, or one of ours.
@@ -113,6 +119,20 @@ func Keep(keep bool) Option { return Option{"Keep", func(s *chosen) { s.capture 
 // has its own, and of Conversation.
 func ChainLimit(rounds uint32) Option {
 	return Option{"ChainLimit", func(s *chosen) { s.roundLimit = &rounds }}
+}
+
+// TokenLimit bounds the tokens that all calls to models together read and write, 1 or more: of Coordinate and Chain, a conversation's too.
+// The call that reaches it is the last. An answer that asks for another one is refused with the reason SPEND_LIMIT, which is returned from
+// the call and never tried again by itself; what was pending stays so. What WithGenerate does is not counted.
+func TokenLimit(tokens uint64) Option {
+	return Option{"TokenLimit", func(s *chosen) { s.tokenLimit = &tokens }}
+}
+
+// CostLimit bounds what they cost by the prices of profiles: an amount over 0 with its currency, such as "2.50 USD", with up to 9 digits on
+// each side of the point. It is a limit like [TokenLimit], of the same calls, and there can be both. A model without prices in that
+// currency is refused with the same reason; a text that is no cost is refused before anything is sent.
+func CostLimit(cost string) Option {
+	return Option{"CostLimit", func(s *chosen) { s.costLimit, s.wrong = costOf(cost) }}
 }
 
 // OnToolDrift holds for every request of a loop that does not say its own: of Chain, Coordinate and Attach.
@@ -206,5 +226,5 @@ func read(call string, options []Option, known ...string) (chosen, error) {
 		}
 		option.apply(&all)
 	}
-	return all, nil
+	return all, all.wrong
 }

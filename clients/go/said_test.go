@@ -83,6 +83,12 @@ func (p *player) loop(said object) []antiphon.Option {
 			options = append(options, antiphon.ChainLimit(uint32(limit)))
 		}
 	}
+	if limit, ok := said["token_limit"].(int); ok {
+		options = append(options, antiphon.TokenLimit(uint64(limit)))
+	}
+	if limit := word(said, "cost_limit"); limit != "" {
+		options = append(options, antiphon.CostLimit(limit))
+	}
 	if texts, ok := said["generate"].([]any); ok {
 		options = append(options, antiphon.WithGenerate(func(context.Context, *antiphon.Generation) (antiphon.Generated, error) {
 			text := texts[0].(string)

@@ -213,6 +213,38 @@ func TestWhatCannotBeIsSaidBeforeAnyCall(t *testing.T) {
 	}
 }
 
+func TestACostThatIsNoneIsRefusedBeforeAnyCall(t *testing.T) {
+	client, name := dial(t, shared), fresh()
+	talk := must(client.Conversation(t.Context(), antiphon.NewThread{}))(t)
+	stop := func(context.Context, *antiphon.Decision) (antiphon.Action, error) { return antiphon.Stop{}, nil }
+	for _, cost := range []string{
+		"", "2.50", "USD 2.50", "2,50 USD", "1e3 USD", "0.00 USD", "-1 USD", "1 usd", "1  USD", "1 USD\n", "1.0000000001 USD",
+	} {
+		options := []antiphon.Option{antiphon.CostLimit(cost), antiphon.CoordinationID(name)}
+		_, coordinated := client.Coordinate(t.Context(), text("one"), 1, stop, options...)
+		_, chained := client.Chain(t.Context(), text("one"), nil, options...)
+		_, talked := talk.Chain(t.Context(), text("one"), options...)
+		for _, err := range []error{coordinated, chained, talked} {
+			if refused(t, err, codes.InvalidArgument, ""); !strings.Contains(err.Error(), "CostLimit") {
+				t.Fatal(err)
+			}
+		}
+	}
+	_, err := client.Coordination(t.Context(), name)
+	refused(t, err, codes.NotFound, "COORDINATION_NOT_FOUND")
+}
+
+func TestATurnOfAConversationTakesTheLimitsOfSpending(t *testing.T) {
+	client := dial(t, shared)
+	talk := must(client.Conversation(t.Context(), antiphon.NewThread{}))(t)
+	must(talk.Chain(t.Context(), text("one"), antiphon.TokenLimit(1000)))(t)
+	_, err := talk.Chain(t.Context(), text("two"), antiphon.TokenLimit(0))
+	refused(t, err, codes.InvalidArgument, "INVALID_FIELDS")
+	// The model of these tests has no prices.
+	_, err = talk.Chain(t.Context(), text("two"), antiphon.CostLimit("1 USD"))
+	refused(t, err, codes.ResourceExhausted, "SPEND_LIMIT")
+}
+
 func TestARefusedCallSaysWhy(t *testing.T) {
 	_, err := dial(t, shared).Continue(t.Context(), antiphon.ExchangeID("00000000-0000-7000-8000-000000000000"), text("hello"))
 	found := refused(t, err, codes.NotFound, "EXCHANGE_NOT_FOUND")

@@ -1,8 +1,13 @@
 package antiphon
 
-// What was consumed. Knows nothing of by what.
+// What was consumed, and how much may be spent. Knows nothing of by what.
 
-import pb "antiphon/gen/antiphonv1"
+import (
+	"regexp"
+	"strings"
+
+	pb "antiphon/gen/antiphonv1"
+)
 
 // Usage is the tokens of one model call with its retries and repairs, or of a run. What the provider did not say is nil, which
 // is not zero.
@@ -41,4 +46,23 @@ func (u *Usage) toRaw() *pb.Usage {
 		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, TotalTokens: u.TotalTokens,
 		CachedInputTokens: u.CachedInputTokens, CacheWrittenTokens: u.CacheWrittenTokens, ReasoningTokens: u.ReasoningTokens,
 	}
+}
+
+var costText = regexp.MustCompile(`^([0-9]{1,9}(?:\.[0-9]{1,9})?) ([A-Z]{3})$`)
+
+// costOf reads an amount with its currency, such as "2.50 USD".
+func costOf(text string) (*pb.CostAmount, error) {
+	said := costText.FindStringSubmatch(text)
+	if said == nil || strings.Trim(said[1], "0.") == "" {
+		return nil, invalid("CostLimit: %q is not an amount over 0 with its currency, such as \"2.50 USD\"", text)
+	}
+	return &pb.CostAmount{Amount: said[1], Currency: said[2]}, nil
+}
+
+// spendLimitOf is how much may be spent; nil without a limit.
+func spendLimitOf(tokens *uint64, cost *pb.CostAmount) *pb.SpendLimit {
+	if tokens == nil && cost == nil {
+		return nil
+	}
+	return &pb.SpendLimit{Tokens: tokens, Cost: cost}
 }

@@ -127,6 +127,34 @@ async def test_an_answer_that_is_refused_leaves_the_decision_pending(client: Asy
     assert script.texts == ["zero", "better"]
 
 
+@pytest.mark.parametrize(
+    "cost", ["", "2.50", "USD 2.50", "2,50 USD", "1e3 USD", "0.00 USD", "-1 USD", "1 usd", "1  USD", "1 USD\n", "1.0000000001 USD"]
+)
+async def test_a_cost_that_is_none_is_refused_before_anything_is_sent(client: AsyncClient, cost: str) -> None:
+    name = fresh()
+    with pytest.raises(ValueError, match="such as '2.50 USD'"):
+        await client.coordinate(Request("zero"), 1, Script(), cost_limit=cost, coordination_id=name)
+    with pytest.raises(ValueError, match="such as '2.50 USD'"):
+        await client.chain("zero", cost_limit=cost, coordination_id=name)
+    with pytest.raises(ValueError, match="such as '2.50 USD'"):
+        await (await client.conversation(NewThread())).chain("zero", cost_limit=cost, coordination_id=name)
+    with pytest.raises(Error) as caught:
+        await client.coordination(name)
+    assert caught.value.reason == "COORDINATION_NOT_FOUND"
+
+
+async def test_a_turn_of_a_conversation_takes_the_limits_of_spending(client: AsyncClient) -> None:
+    talk = await client.conversation(NewThread())
+    await talk.chain("one", token_limit=1000)
+    with pytest.raises(Error) as caught:
+        await talk.chain("two", token_limit=0)
+    assert caught.value.reason == "INVALID_FIELDS"
+    with pytest.raises(Error) as caught:
+        await talk.chain("two", cost_limit="1 USD")
+    # The model of these tests has no prices.
+    assert caught.value.reason == "SPEND_LIMIT"
+
+
 async def test_a_start_with_a_request_presents_its_exchange_outside_the_budget(client: AsyncClient) -> None:
     """S4-65."""
     script = Script(Continue("one"), Stop())

@@ -145,7 +145,7 @@ class Player:
                 after = point(said["after"]) if "after" in said else None
                 return await client.record(transcript, after=after, thread=self.thread(said))
             case "chain":
-                options = self.given(said, "chain_limit", "ephemeral")
+                options = self.given(said, "chain_limit", "token_limit", "cost_limit", "ephemeral")
                 after = point(said["after"]) if "after" in said else None
                 return await client.chain(
                     self.request(said), self.named(said), after=after, coordination_id=said.get("id"), generate=self.model(said), **options
@@ -153,7 +153,7 @@ class Player:
             case "resume":
                 return await client.resume(said["id"], self.named(said))
             case "coordinate":
-                options = self.given(said, "tool_round_limit", "ephemeral")
+                options = self.given(said, "tool_round_limit", "token_limit", "cost_limit", "ephemeral")
                 return await self.decided(
                     said,
                     lambda callback, cancellation: client.coordinate(

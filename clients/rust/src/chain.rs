@@ -17,6 +17,7 @@ use crate::retry::{Limit, fresh};
 use crate::tool::{Tool, ToolResult};
 use crate::tool_call::ToolCall;
 use crate::turns::awaited;
+use crate::usage::Spend;
 use crate::word::OnToolDrift;
 
 /// How many rounds of tool calls a chain has when nothing is said.
@@ -32,6 +33,7 @@ pub struct Chain<'a> {
     /// The thread of a conversation, whose head tells whether this is a first turn.
     talk: Option<String>,
     raw: pb::CoordinationStart,
+    spend: Spend,
     options: Options<'a>,
 }
 
@@ -53,6 +55,7 @@ impl<'a> Chain<'a> {
     }
 
     async fn run(mut self) -> Result<Exchange> {
+        self.raw.spend_limit = self.spend.to_raw()?;
         if let (Some(thread_id), None) = (&self.talk, &self.after) {
             let head = self.client.thread(thread_id).await?.head_exchange_id;
             let point = ThreadPoint::new(thread_id.as_str());
@@ -129,7 +132,8 @@ impl Client {
 
     pub(crate) fn chain_with<'a>(&self, request: Request, options: Options<'a>, talk: Option<String>) -> Chain<'a> {
         let raw = pb::CoordinationStart::default();
-        Chain { client: self.clone(), request, after: None, place: None, talk, raw, options }
+        let spend = Spend::default();
+        Chain { client: self.clone(), request, after: None, place: None, talk, raw, spend, options }
     }
 
     /// A request of which nothing is kept, heard as it comes: only a coordination tells that.

@@ -22,6 +22,7 @@ use crate::retry::{Limit, fresh};
 use crate::tool::{Tool, ToolResult};
 use crate::tool_call::ToolCall;
 use crate::turns::awaited;
+use crate::usage::Spend;
 use crate::word::{OnDisconnect, OnToolDrift};
 
 /// What every loop takes.
@@ -129,6 +130,22 @@ macro_rules! start_options {
             self
         }
 
+        /// How many tokens all calls to models may read and write together, 1 or more. The call that reaches it is the last: an answer that asks for
+        /// another one is refused with the reason SPEND_LIMIT, which comes out of the loop and is never tried again by itself, and what was pending
+        /// stays so. What `generate` does is not counted.
+        pub fn token_limit(mut self, tokens: u64) -> Self {
+            self.spend.tokens = Some(tokens);
+            self
+        }
+
+        /// What they may cost by the prices of profiles: an amount over 0 with its currency, such as `2.50 USD`, with up to 9 digits on each side of
+        /// the point. It is a limit like `token_limit`, of the same calls, and there can be both. A model without prices in that currency is refused with
+        /// the same reason; a text that is no cost is an [`Error`] with the code INVALID_ARGUMENT before anything is sent.
+        pub fn cost_limit(mut self, cost: impl Into<String>) -> Self {
+            self.spend.cost = Some(cost.into());
+            self
+        }
+
         /// Names what is done, so that it can be attached to; ours when absent. The same start with the same id attaches.
         pub fn coordination_id(mut self, id: impl Into<String>) -> Self {
             self.raw.coordination_id = id.into();
@@ -159,6 +176,7 @@ pub struct Coordinate<'a> {
     place: Option<Place>,
     next: NextAction<'a>,
     raw: pb::CoordinationStart,
+    spend: Spend,
     options: Options<'a>,
 }
 
@@ -190,7 +208,8 @@ impl<'a> Coordinate<'a> {
         self
     }
 
-    async fn run(self) -> Result<Outcome> {
+    async fn run(mut self) -> Result<Outcome> {
+        self.raw.spend_limit = self.spend.to_raw()?;
         begin(&self.client, self.raw, self.start, self.place, self.next, self.options).await
     }
 }
@@ -245,6 +264,7 @@ impl Client {
             place: None,
             next: next_action(next),
             raw: pb::CoordinationStart { additional_turns, ..pb::CoordinationStart::default() },
+            spend: Spend::default(),
             options: Options::default(),
         }
     }

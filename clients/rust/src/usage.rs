@@ -1,5 +1,6 @@
-//! What was consumed. Knows nothing of by what.
+//! What was consumed, and how much may be spent. Knows nothing of by what.
 
+use crate::error::{Error, Result};
 use crate::pb;
 use crate::word::Completeness;
 
@@ -55,6 +56,40 @@ impl Usage {
             cache_written_tokens: self.cache_written_tokens,
             reasoning_tokens: self.reasoning_tokens,
             ..pb::Usage::default()
+        }
+    }
+}
+
+/// How much may be spent, as the caller says it.
+#[derive(Default)]
+pub(crate) struct Spend {
+    pub(crate) tokens: Option<u64>,
+    pub(crate) cost: Option<String>,
+}
+
+impl Spend {
+    /// How it goes out; an error for a text that is no cost.
+    pub(crate) fn to_raw(&self) -> Result<Option<pb::SpendLimit>> {
+        let cost = self.cost.as_deref().map(cost).transpose()?;
+        Ok((self.tokens.is_some() || cost.is_some()).then_some(pb::SpendLimit { tokens: self.tokens, cost }))
+    }
+}
+
+fn cost(text: &str) -> Result<pb::CostAmount> {
+    let digits = |part: &str| (1..=9).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_amount = |amount: &str| {
+        let (whole, fraction) = amount.split_once('.').unwrap_or((amount, "0"));
+        digits(whole) && digits(fraction) && amount.bytes().any(|byte| (b'1'..=b'9').contains(&byte))
+    };
+    let is_currency = |code: &str| code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_uppercase());
+    match text.split_once(' ') {
+        Some((amount, currency)) if is_amount(amount) && is_currency(currency) => {
+            Ok(pb::CostAmount { amount: amount.to_owned(), currency: currency.to_owned() })
+        }
+        _ => {
+            let message =
+                format!("cost_limit: {text:?} is not an amount over 0 with its currency, such as \"2.50 USD\"");
+            Err(Error::invalid(message))
         }
     }
 }

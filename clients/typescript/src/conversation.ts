@@ -11,6 +11,7 @@ import { type Input, isResults, type Request, requestOf, ThreadPoint, ThreadTurn
 import type { Move, Thread } from "./thread.js";
 import type { Tools } from "./tool.js";
 import type { TurnSettings } from "./turns.js";
+import { rawSpendLimit, type SpendSettings } from "./usage.js";
 import type { Workspace } from "./workspace.js";
 
 /** The functions of a conversation. */
@@ -61,11 +62,14 @@ export class Conversation {
   async chain(
     prompt: Request | string,
     tools?: Tools,
-    settings: Pick<Hooks, "onDelta" | "generate" | "signal"> & {
-      readonly chainLimit?: number;
-      readonly coordinationId?: string;
-    } = {},
+    settings: Pick<Hooks, "onDelta" | "generate" | "signal"> &
+      SpendSettings & {
+        readonly chainLimit?: number;
+        readonly coordinationId?: string;
+      } = {},
   ): Promise<Exchange> {
+    // What cannot be is said before anything is asked.
+    rawSpendLimit(settings);
     const { headExchangeId } = await this.#client.thread(this.threadId);
     const point = new ThreadPoint(this.threadId);
     const { beforeCall, afterCall, chainLimit = 16 } = this.#settings;

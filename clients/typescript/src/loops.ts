@@ -28,11 +28,12 @@ import { fresh } from "./retry.js";
 import { Stream } from "./stream.js";
 import { Coordination } from "./thread.js";
 import { rawResult, type ToolResult, type Tools } from "./tool.js";
+import { rawSpendLimit, type SpendSettings } from "./usage.js";
 
 const CANCEL_TIMEOUT_MS = 5000;
 
 /** How a coordination is begun. */
-export interface CoordinateSettings extends Hooks {
+export interface CoordinateSettings extends Hooks, SpendSettings {
   /** Where a start with a request is executed. */
   readonly thread?: ThreadPoint | NewThread | undefined;
   /** Functions that the model may call in every turn whose request names none of its own. */
@@ -54,7 +55,7 @@ export interface AttachSettings extends Hooks {
 }
 
 /** How a chain is begun. */
-export interface ChainSettings extends Hooks {
+export interface ChainSettings extends Hooks, SpendSettings {
   /** What it goes on from; a first turn when absent. */
   readonly after?: Exchange | ThreadPoint | string | undefined;
   /** Where a first turn is executed. */
@@ -256,11 +257,13 @@ export class Take {
 }
 
 function begin(
-  settings: Pick<CoordinateSettings, "coordinationId" | "ephemeral" | "labels" | "onDelta">,
+  settings: Pick<CoordinateSettings, "coordinationId" | "ephemeral" | "labels" | "onDelta" | keyof SpendSettings>,
   additionalTurns: number,
 ): CoordinationStart {
   const { coordinationId, ephemeral = false, labels = {}, onDelta } = settings;
+  const spendLimit = rawSpendLimit(settings);
   return create(CoordinationStartSchema, {
+    ...(spendLimit && { spendLimit }),
     additionalTurns,
     coordinationId: ephemeral ? "" : coordinationId || fresh(),
     ephemeral,

@@ -15,6 +15,7 @@ import {
   NewThread,
   parse,
   Pause,
+  Stop,
   stringify,
   Suspend,
   ThreadPoint,
@@ -343,6 +344,24 @@ base_url = "${url}"
     assert.throws(() => new ThreadTurn("talk", { afterTurn: 1, afterRun: "run" }), TypeError);
     assert.throws(() => client.stream([{ callId: "1", text: "" }]), TypeError);
     assert.throws(() => new Tool(() => "", { schema: SCHEMA }), TypeError);
+  });
+
+  test("a cost that is none is refused before anything is sent", async () => {
+    const talk = await client.conversation(new NewThread());
+    const coordinationId = fresh();
+    const costs = ["", "2.50", "USD 2.50", "2,50 USD", "1e3 USD", "0.00 USD", "-1 USD", "1 usd", "1  USD", "1 USD\n", "1.0000000001 USD"];
+    for (const costLimit of costs) {
+      const wrong = { name: "TypeError", message: /such as '2.50 USD'/ };
+      await assert.rejects(client.coordinate({ text: "one" }, 1, () => new Stop(), { costLimit, coordinationId }), wrong);
+      await assert.rejects(client.chain("one", [], { costLimit, coordinationId }), wrong);
+      await assert.rejects(talk.chain("one", undefined, { costLimit, coordinationId }), wrong);
+    }
+    await assert.rejects(client.coordination(coordinationId), { reason: "COORDINATION_NOT_FOUND" });
+    assert.equal((await talk.chain("one", undefined, { tokenLimit: 1000 })).text, "one");
+    // One that cannot be sent would be taken for a connection that breaks.
+    for (const tokenLimit of [0, -1, 1.5, 2 ** 64]) await assert.rejects(talk.chain("two", undefined, { tokenLimit }), RangeError);
+    // The model of these tests has no prices.
+    await assert.rejects(talk.chain("two", undefined, { costLimit: "1 USD" }), { reason: "SPEND_LIMIT" });
   });
 
   test("the environment is read only when that is asked for", async () => {

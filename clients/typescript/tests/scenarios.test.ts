@@ -123,6 +123,7 @@ class Player {
     const thread = said["thread"] && new NewThread(said["thread"].id, { name: said["thread"].name, labels: said["thread"].labels });
     const coordinationId: string | undefined = said["id"];
     const { ephemeral, tool_round_limit: toolRoundLimit, chain_limit: chainLimit } = said;
+    const spend = { tokenLimit: said["token_limit"], costLimit: said["cost_limit"] };
     switch (verb) {
       case "prompt":
         return client.prompt(this.#request(said["request"]), { capture: said["capture"] ?? false });
@@ -150,6 +151,7 @@ class Player {
         return client.chain(this.#request(said["request"]), this.#named(said), {
           after: point(said["after"]),
           chainLimit,
+          ...spend,
           ephemeral,
           coordinationId,
           generate: model(said),
@@ -162,6 +164,7 @@ class Player {
             ...hooks,
             thread,
             toolRoundLimit,
+            ...spend,
             ephemeral,
             coordinationId,
             generate: model(said),

@@ -1,7 +1,8 @@
-"""What was consumed. Knows nothing of by what."""
+"""What was consumed, and how much may be spent. Knows nothing of by what."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from antiphon.gen.antiphon.v1 import usage_pb2
@@ -45,3 +46,17 @@ class Usage:
         """As it goes out, with a call that the caller made."""
         known = {name: getattr(self, name) for name in COUNTERS if getattr(self, name) is not None}
         return usage_pb2.Usage(**known)
+
+
+def spend_limit_of(tokens: int | None, cost: str | None) -> usage_pb2.SpendLimit | None:
+    """How much may be spent; None without a limit. Raises ValueError for a text that is no cost."""
+    if tokens is None and cost is None:
+        return None
+    raw = usage_pb2.SpendLimit(tokens=tokens)
+    if cost is not None:
+        amount, _, currency = cost.partition(" ")
+        number = re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", amount)
+        if number is None or not amount.strip("0.") or not re.fullmatch(r"[A-Z]{3}", currency):
+            raise ValueError(f"cost_limit: {cost!r} is not an amount over 0 with its currency, such as '2.50 USD'")
+        raw.cost.CopyFrom(usage_pb2.CostAmount(currency=currency, amount=amount))
+    return raw

@@ -223,6 +223,12 @@ impl Player {
                 if let Some(limit) = number(said, "chain_limit") {
                     call = call.chain_limit(limit);
                 }
+                if let Some(limit) = number(said, "token_limit") {
+                    call = call.token_limit(limit.into());
+                }
+                if let Some(limit) = said["cost_limit"].as_str() {
+                    call = call.cost_limit(limit);
+                }
                 if !said["after"].is_null() {
                     call = call.after(words.point(&said["after"]));
                 }
@@ -273,6 +279,12 @@ impl Player {
             }
             if let Some(limit) = number(said, "tool_round_limit") {
                 call = call.chain_limit(limit);
+            }
+            if let Some(limit) = number(said, "token_limit") {
+                call = call.token_limit(limit.into());
+            }
+            if let Some(limit) = said["cost_limit"].as_str() {
+                call = call.cost_limit(limit);
             }
             if said["ephemeral"] == true {
                 call = call.ephemeral();

@@ -246,6 +246,38 @@ async fn an_answer_that_missed_its_form_is_told_anew_however_it_is_asked_for() {
 }
 
 #[tokio::test]
+async fn a_cost_that_is_none_is_refused_before_any_call() {
+    let (_server, client) = served();
+    let talk = client.conversation(NewThread::new()).await.unwrap();
+    let none = [
+        "",
+        "2.50",
+        "USD 2.50",
+        "2,50 USD",
+        "1e3 USD",
+        "0.00 USD",
+        "-1 USD",
+        "1 usd",
+        "1  USD",
+        "1 USD\n",
+        ".5 USD",
+        "1.0000000001 USD",
+    ];
+    for cost in none {
+        let stops = |_| std::future::ready(Stop);
+        let coordinated = client.coordinate("one", 1, stops).cost_limit(cost).coordination_id("none");
+        refused(coordinated.await, Code::InvalidArgument, "");
+        refused(client.chain("one", []).cost_limit(cost).coordination_id("none").await, Code::InvalidArgument, "");
+        refused(talk.chain("one").cost_limit(cost).coordination_id("none").await, Code::InvalidArgument, "");
+    }
+    refused(client.coordination("none").await, Code::NotFound, "COORDINATION_NOT_FOUND");
+    assert_eq!(talk.chain("one").token_limit(1000).await.unwrap().text, "one");
+    refused(talk.chain("two").token_limit(0).await, Code::InvalidArgument, "INVALID_FIELDS");
+    // The model of these tests has no prices.
+    refused(talk.chain("two").cost_limit("1 USD").await, Code::ResourceExhausted, "SPEND_LIMIT");
+}
+
+#[tokio::test]
 async fn a_history_may_be_narrowed() {
     let (_server, client) = served();
     let first = client.capture("one").await.unwrap();

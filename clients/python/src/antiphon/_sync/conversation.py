@@ -17,6 +17,7 @@ from antiphon.exchange import Exchange, Probe
 from antiphon.request import Input, Request, ThreadPoint, ThreadTurn, request_of
 from antiphon.thread import Move, Thread
 from antiphon.tool import Tools
+from antiphon.usage import spend_limit_of
 
 if TYPE_CHECKING:
     from antiphon._sync.client import Client
@@ -71,12 +72,16 @@ class Conversation:
         tools: Tools | None = None,
         *,
         chain_limit: int | None = None,
+        token_limit: int | None = None,
+        cost_limit: str | None = None,
         on_delta: OnDelta | None = None,
         generate: Generate | None = None,
         coordination_id: str | None = None,
         cancellation: Cancellation | None = None,
     ) -> Exchange:
-        """The next turn, with the tools that the model calls run here: the conversation's own, or for this turn `tools`."""
+        """The next turn, with the tools that the model calls run here: the conversation's own, or for this turn `tools`. `token_limit`
+        and `cost_limit` are what the turn may spend, as in the client's `coordinate`."""
+        spend_limit = spend_limit_of(token_limit, cost_limit)
         thread = self._client.thread(self.thread_id)
         point = ThreadPoint(self.thread_id)
         limit = self._chain_limit if chain_limit is None else chain_limit
@@ -92,7 +97,7 @@ class Conversation:
             standing=tools is None and self._standing,
         )
         after, first = (point, None) if thread.head_exchange_id else (None, point)
-        return self._client.run_chain(take, callbacks, after, first, limit, coordination_id, None, False)
+        return self._client.run_chain(take, callbacks, after, first, limit, coordination_id, None, False, spend_limit)
 
     def _offering(self, request: Request | str) -> Request:
         """A request with the conversation's tools, where they do not stand and it has none of its own."""

@@ -16,12 +16,13 @@ from antiphon._sync.turns import Turns
 from antiphon.coordination import Action, Cancellation, Continue, Decision, Fail, Outcome, Stop, Suspend, action_frame
 from antiphon.error import Error, from_rpc
 from antiphon.exchange import Exchange
-from antiphon.gen.antiphon.v1 import coordination_pb2, coordination_service_pb2
+from antiphon.gen.antiphon.v1 import coordination_pb2, coordination_service_pb2, usage_pb2
 from antiphon.generation import Generated, generated_frame
 from antiphon.request import NewThread, OnDisconnect, Request, ThreadPoint, ToolDrift, exchange_point, on_disconnect_of, request_of
 from antiphon.retry import fresh
 from antiphon.thread import Coordination
 from antiphon.tool import ToolResult, Tools
+from antiphon.usage import spend_limit_of
 
 
 class Loops(Turns):
@@ -38,6 +39,8 @@ class Loops(Turns):
         before_call: BeforeCall | None = None,
         after_call: AfterCall | None = None,
         tool_round_limit: int | None = None,
+        token_limit: int | None = None,
+        cost_limit: str | None = None,
         on_delta: OnDelta | None = None,
         generate: Generate | None = None,
         on_tool_drift: ToolDrift | None = None,
@@ -64,6 +67,11 @@ class Loops(Turns):
         `Generated` or a string. With an `Error` that it raises, the server decides by its code whether it is asked again; any other exception
         fails the turn and is raised here.
 
+        `token_limit` and `cost_limit` are what all of its calls to models may spend together: tokens read and written, at least 1, and an
+        amount over 0 with its currency, such as `"2.50 USD"`, by the prices of profiles. The call that reaches a limit is the last. An answer
+        that asks for another one is refused with the reason SPEND_LIMIT, which is raised here and never tried again by itself, and so is a
+        model without prices in that currency. What `generate` does is not counted. A text that is no cost raises `ValueError`.
+
         A stream that breaks is attached again, and no callback is made twice for one decision. Raises `Error` when an execution fails, when
         it was cancelled, or when an answer was refused, in which case the decision stays pending.
         """
@@ -73,6 +81,7 @@ class Loops(Turns):
             ephemeral=ephemeral,
             labels=labels,
             deltas=on_delta is not None,
+            spend_limit=spend_limit_of(token_limit, cost_limit),
         )
         if tool_round_limit is not None:
             raw.tool_round_limit = tool_round_limit
@@ -110,6 +119,8 @@ class Loops(Turns):
         after: Exchange | ThreadPoint | str | None = None,
         thread: ThreadPoint | NewThread | None = None,
         chain_limit: int = 16,
+        token_limit: int | None = None,
+        cost_limit: str | None = None,
         before_call: BeforeCall | None = None,
         after_call: AfterCall | None = None,
         on_delta: OnDelta | None = None,
@@ -124,10 +135,13 @@ class Loops(Turns):
         answer has `tool_calls` that nothing answers.
 
         It is a first turn, on `thread` if one is given, or one `after` an exchange or a thread's head. A tool that raises `Pause` leaves it
-        for `resume`. What came of it can be found under the `coordination_id`, yours or one that is made once."""
+        for `resume`. What came of it can be found under the `coordination_id`, yours or one that is made once.
+
+        `token_limit` and `cost_limit` are those of `coordinate`. Where one is reached before the model has its results, SPEND_LIMIT is raised."""
+        spend_limit = spend_limit_of(token_limit, cost_limit)
         take = Take(request_of(prompt))
         callbacks = Callbacks(take, tools, before_call, after_call, on_delta, generate, cancellation, on_tool_drift)
-        return self.run_chain(take, callbacks, after, thread, chain_limit, coordination_id, labels, ephemeral)
+        return self.run_chain(take, callbacks, after, thread, chain_limit, coordination_id, labels, ephemeral, spend_limit)
 
     def resume(
         self,
@@ -198,6 +212,7 @@ class Loops(Turns):
         coordination_id: str | None,
         labels: Mapping[str, str] | None,
         ephemeral: bool,
+        spend_limit: usage_pb2.SpendLimit | None,
     ) -> Exchange:
         """A chain as a conversation has it; for the client's own use."""
         raw = coordination_pb2.CoordinationStart(
@@ -207,6 +222,7 @@ class Loops(Turns):
             ephemeral=ephemeral,
             labels=labels,
             deltas=callbacks.on_delta is not None,
+            spend_limit=spend_limit,
         )
         if after is None:
             start, take.request = take.request, None

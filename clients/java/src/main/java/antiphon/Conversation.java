@@ -85,10 +85,13 @@ public final class Conversation {
     /**
      * The next turn, with the tools that the model calls run here: the conversation's own, or for this turn those of {@code tools}.
      *
-     * <p>It takes {@code tools}, {@code chainLimit}, {@code coordinationId}, {@code onDelta} and {@code generate}.
+     * <p>It takes {@code tools}, {@code chainLimit}, {@code tokenLimit}, {@code costLimit}, {@code coordinationId}, {@code onDelta} and {@code
+     * generate}.
      */
     public Exchange chain(Request request, Options options) {
-        options.only("chain", new String[] {"tools", "chainLimit", "coordinationId", "onDelta", "generate"});
+        options.only(
+                "chain",
+                new String[] {"tools", "chainLimit", "tokenLimit", "costLimit", "coordinationId", "onDelta", "generate"});
         ThreadPoint point = new ThreadPoint(threadId);
         boolean empty = client.thread(threadId).headExchangeId().isEmpty();
         Options all = options.with(made -> {

@@ -7,6 +7,7 @@ import antiphon.gen.CoordinationServiceGrpc;
 import antiphon.gen.CoordinationStart;
 import antiphon.gen.ExecutionRequest;
 import antiphon.gen.InitialRequest;
+import antiphon.gen.SpendLimit;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -34,9 +35,9 @@ abstract class Loops extends Explain {
      * coordination at the server. Throws an {@link AntiphonException} when an execution fails, when it was cancelled, or when an answer was
      * refused, in which case the decision stays pending.
      *
-     * <p>It takes {@code thread}, {@code tools}, {@code chainLimit}, {@code decisionTimeout}, {@code deadline}, {@code onDisconnect},
-     * {@code coordinationId}, {@code labels}, {@code ephemeral} and what all loops take: {@code beforeCall}, {@code afterCall}, {@code
-     * onDelta}, {@code generate} and {@code onToolDrift}.
+     * <p>It takes {@code thread}, {@code tools}, {@code chainLimit}, {@code tokenLimit}, {@code costLimit}, {@code decisionTimeout}, {@code
+     * deadline}, {@code onDisconnect}, {@code coordinationId}, {@code labels}, {@code ephemeral} and what all loops take: {@code beforeCall},
+     * {@code afterCall}, {@code onDelta}, {@code generate} and {@code onToolDrift}.
      */
     public <X extends Exception> Outcome coordinate(Start start, int additionalTurns, NextAction<X> nextAction, Options options)
             throws X {
@@ -46,6 +47,8 @@ abstract class Loops extends Explain {
                 "thread",
                 "tools",
                 "chainLimit",
+                "tokenLimit",
+                "costLimit",
                 "decisionTimeout",
                 "deadline",
                 "onDisconnect",
@@ -95,11 +98,21 @@ abstract class Loops extends Explain {
      * <p>It is a first turn, on {@code thread} if one is given, or one {@code after} an exchange or a thread's head. A tool that throws
      * {@link Pause} leaves it for {@link #resume(String, List, Options)}.
      *
-     * <p>It takes {@code after}, {@code thread}, {@code chainLimit}, {@code coordinationId}, {@code labels}, {@code ephemeral} and what all
-     * loops take.
+     * <p>It takes {@code after}, {@code thread}, {@code chainLimit}, {@code tokenLimit}, {@code costLimit}, {@code coordinationId}, {@code
+     * labels}, {@code ephemeral} and what all loops take.
      */
     public Exchange chain(Request request, List<Tool> tools, Options options) {
-        options.only("chain", Options.LOOP, "after", "thread", "chainLimit", "coordinationId", "labels", "ephemeral");
+        options.only(
+                "chain",
+                Options.LOOP,
+                "after",
+                "thread",
+                "chainLimit",
+                "tokenLimit",
+                "costLimit",
+                "coordinationId",
+                "labels",
+                "ephemeral");
         List<Tool> offered = List.copyOf(tools);
         return chained(request, options.with(made -> made.tools = offered), false);
     }
@@ -231,12 +244,14 @@ abstract class Loops extends Explain {
 
     private static CoordinationStart.Builder begun(Options options, int additionalTurns) {
         String id = options.coordinationId.isEmpty() ? Words.fresh() : options.coordinationId;
-        return CoordinationStart.newBuilder()
+        CoordinationStart.Builder raw = CoordinationStart.newBuilder()
                 .setAdditionalTurns(additionalTurns)
                 .setCoordinationId(options.ephemeral ? "" : id)
                 .setEphemeral(options.ephemeral)
                 .putAllLabels(options.labels)
                 .setDeltas(options.onDelta != null);
+        SpendLimit limit = options.spendLimit();
+        return limit == null ? raw : raw.setSpendLimit(limit);
     }
 
     /** What this process remembers of one coordination, for as long as there is something. */

@@ -1,5 +1,7 @@
 package antiphon;
 
+import antiphon.gen.CostAmount;
+import antiphon.gen.SpendLimit;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -9,6 +11,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * Options of a call. Each method gives another one that says more, and names the calls that take it; another call refuses it with an {@link
@@ -19,6 +23,8 @@ public final class Options implements Cloneable {
     static final String[] TURN = {"timeout", "onDelta"};
     /** What all loops take. */
     static final String[] LOOP = {"beforeCall", "afterCall", "onDelta", "generate", "onToolDrift"};
+
+    private static final Pattern COST = Pattern.compile("([0-9]{1,9}(?:\\.[0-9]{1,9})?) ([A-Z]{3})");
 
     Duration timeout;
     OnDelta onDelta;
@@ -32,6 +38,8 @@ public final class Options implements Cloneable {
     boolean allowSideEffects;
     List<Tool> tools;
     Integer rounds;
+    Long tokenLimit;
+    CostAmount costLimit;
     Duration decisionTimeout;
     Instant deadline;
     OnDisconnect onDisconnect;
@@ -135,6 +143,33 @@ public final class Options implements Cloneable {
         return with("chainLimit", made -> made.rounds = rounds);
     }
 
+    /**
+     * How many tokens all calls to models may read and write together, 1 or more: {@code coordinate} and {@code chain}, a conversation's too.
+     * The call that reaches it is the last. An answer that asks for another one is refused with the reason SPEND_LIMIT, which is thrown and
+     * never tried again by itself; what was pending stays so. What {@code generate} does is not counted.
+     */
+    public Options tokenLimit(long tokens) {
+        if (tokens < 1) {
+            throw new IllegalArgumentException("tokenLimit: " + tokens + " is less than 1; leave it out for no limit");
+        }
+        return with("tokenLimit", made -> made.tokenLimit = tokens);
+    }
+
+    /**
+     * What they may cost by the prices of profiles: an amount over 0 with its currency, such as {@code 2.50 USD}, with up to 9 digits on each
+     * side of the point. It is a limit like {@link #tokenLimit}, of the same calls, and there can be both. A model without prices in that
+     * currency is refused with the same reason. Throws an {@link IllegalArgumentException} for a text that is no cost.
+     */
+    public Options costLimit(String cost) {
+        Matcher said = COST.matcher(cost);
+        if (!said.matches() || said.group(1).matches("[0.]+")) {
+            throw new IllegalArgumentException(
+                    "costLimit: '" + cost + "' is not an amount over 0 with its currency, such as '2.50 USD'");
+        }
+        CostAmount amount = CostAmount.newBuilder().setAmount(said.group(1)).setCurrency(said.group(2)).build();
+        return with("costLimit", made -> made.costLimit = amount);
+    }
+
     /** For how long a decision may take: {@code coordinate}. */
     public Options decisionTimeout(Duration timeout) {
         return with("decisionTimeout", made -> made.decisionTimeout = timeout);
@@ -225,6 +260,18 @@ public final class Options implements Cloneable {
     /** Tells how texts differ, as a unified diff: {@code diff} of {@link Documents}. */
     public Options unified() {
         return with("unified", made -> made.unified = true);
+    }
+
+    /** How much may be spent; null without a limit. */
+    SpendLimit spendLimit() {
+        SpendLimit.Builder raw = SpendLimit.newBuilder();
+        if (tokenLimit != null) {
+            raw.setTokens(tokenLimit);
+        }
+        if (costLimit != null) {
+            raw.setCost(costLimit);
+        }
+        return tokenLimit == null && costLimit == null ? null : raw.build();
     }
 
     /** Refuses what a call does not take. */

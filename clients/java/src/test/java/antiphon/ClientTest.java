@@ -230,6 +230,25 @@ class ClientTest {
     }
 
     @Test
+    void aCostThatIsNoneIsRefusedBeforeAnyCall() {
+        List<String> none = List.of(
+                "", "2.50", "USD 2.50", "2,50 USD", "1e3 USD", "0.00 USD", "-1 USD", "1 usd", "1  USD", "1 USD\n", "1.0000000001 USD");
+        for (String cost : none) {
+            Exception refused = assertThrows(IllegalArgumentException.class, () -> new Options().costLimit(cost), cost);
+            assertTrue(refused.getMessage().endsWith("such as '2.50 USD'"), refused::getMessage);
+        }
+        assertThrows(IllegalArgumentException.class, () -> new Options().tokenLimit(0));
+    }
+
+    @Test
+    void aTurnOfAConversationTakesTheLimitsOfSpending() {
+        Conversation talk = client.conversation(new NewThread(), new Options());
+        assertEquals("one", talk.chain("one", new Options().tokenLimit(1000)).text());
+        // The model of these tests has no prices.
+        Fixture.refused(Code.RESOURCE_EXHAUSTED, "SPEND_LIMIT", () -> talk.chain("two", new Options().costLimit("1 USD")));
+    }
+
+    @Test
     void anErrorOfTheCallbackKeepsItsCodeAndFacts() {
         Exchange start = client.capture("zero");
         Map<String, String> facts = Map.of("reviewer", "ada");

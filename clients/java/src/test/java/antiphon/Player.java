@@ -276,6 +276,8 @@ final class Player {
         for (String limit : List.of("tool_round_limit", "chain_limit")) {
             made = said.containsKey(limit) ? made.chainLimit((int) said.get(limit)) : made;
         }
+        made = said.containsKey("token_limit") ? made.tokenLimit(((Number) said.get("token_limit")).longValue()) : made;
+        made = said.containsKey("cost_limit") ? made.costLimit((String) said.get("cost_limit")) : made;
         made = said.containsKey("id") ? made.coordinationId((String) said.get("id")) : made;
         made = Boolean.TRUE.equals(said.get("ephemeral")) ? made.ephemeral() : made;
         if (said.containsKey("generate")) {
