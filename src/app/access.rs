@@ -9,8 +9,10 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 mod limits;
+mod peer;
 
 pub use self::limits::{AtWork, CallKind, LimitUse, Limits};
+pub use self::peer::{Busy, Peer};
 use super::reload::Mistake;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{Moment, Namespace};

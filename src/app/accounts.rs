@@ -20,6 +20,9 @@ const MAX_REMEMBERED: usize = 10_000;
 /// How soon one whose runs are all at work may come again, in milliseconds.
 const AGAIN_MS: u64 = 200;
 
+/// What limits of a day are called, of tokens and of costs.
+const OF_A_DAY: [&str; 2] = ["tokens_per_day", "cost_per_day"];
+
 /// Everybody's account.
 #[derive(Default)]
 pub(super) struct Accounts(Mutex<HashMap<(String, Opens), Arc<Account>>>);
@@ -89,19 +92,20 @@ impl Accounts {
         if limit.is_none() {
             return Ok(());
         }
-        priced(plan, &limit)?;
+        priced(plan, &limit, OF_A_DAY[1])?;
         let spent = self.spent(ledger, principal, now).await?;
         let today = Day::of(now);
-        limit.allows(&spent, "this credential", ["tokens_per_day", "cost_per_day"]).map_err(|fault| {
+        limit.allows(&spent, "this credential", OF_A_DAY).map_err(|fault| {
             let message = format!("{}; what is spent is counted anew at midnight UTC", fault.message);
             // No time to come again: whoever waits by themselves must not wait for hours.
             Fault { message, ..fault }.with("resets_at_ms", today.end().0)
         })
     }
 
-    /// Adds what was spent on calls for somebody, and has it on record when it is done.
+    /// Adds what was spent on calls for somebody, and where there is a limit has it on record when it is done. Without one it counts for as
+    /// long as this process runs, so that a limit given later meets it.
     pub(super) async fn charge(&self, ledger: &Ledger, principal: &Principal, now: Moment, spent: &Spent) {
-        if spent.is_nothing() || principal.limits.of_a_day().is_none() {
+        if spent.is_nothing() || principal.name.is_empty() {
             return;
         }
         let account = self.of(principal);
@@ -194,6 +198,9 @@ impl Account {
             state.1 = state.1.saturating_add(1);
             state.1
         };
+        if principal.limits.of_a_day().is_none() {
+            return Ok(());
+        }
         let mut kept = self.kept.lock().await;
         if *kept >= number {
             return Ok(());
@@ -216,11 +223,11 @@ fn home(principal: &Principal) -> Namespace {
     }
 }
 
-/// Whether what a call costs can be told, where there is a limit to that.
+/// Whether what a call costs can be told, where there is a limit of this name to that.
 ///
 /// # Errors
 /// SPEND_LIMIT where the model, or one that may stand in for it, has no prices in the limit's currency.
-pub(super) fn priced(plan: &Plan, limit: &SpendLimit) -> Result<(), Fault> {
+pub(super) fn priced(plan: &Plan, limit: &SpendLimit, name: &str) -> Result<(), Fault> {
     let Some(currency) = limit.cost.as_ref().map(|cost| cost.currency.as_str()) else { return Ok(()) };
     let Some((backend_id, model)) = plan.unpriced(currency) else { return Ok(()) };
     let message = format!(
@@ -228,7 +235,7 @@ pub(super) fn priced(plan: &Plan, limit: &SpendLimit) -> Result<(), Fault> {
          profile `prices`, which may be 0, or limit tokens instead"
     );
     Err(Fault::new(Reason::SpendLimit, message)
-        .with("limit", "cost")
+        .with("limit", name)
         .with("currency", currency)
         .with("backend_id", backend_id)
         .with("model", model))

@@ -14,6 +14,8 @@ use crate::domain::run::{AttemptKind, Observation, Run, State, Step};
 use crate::domain::settings::Warning;
 use crate::domain::spend::Spent;
 use crate::domain::thread::{Expected, Head};
+use crate::domain::usage::Usage;
+use crate::domain::view::{BYTES_OF_A_TOKEN, tokens};
 use crate::domain::workspace::{Live, Root};
 use crate::engine::backend::Delta;
 use crate::engine::{Events, Executed, Execution, Permit, Plan};
@@ -181,7 +183,7 @@ impl App {
             };
             flight.claimed(claimed.run.sequence());
             drift::tell(&decided.drifts, &self.meters);
-            let teller = Teller { flight: flight.as_ref(), companion: turn.companion.as_deref() };
+            let teller = Teller { flight: flight.as_ref(), companion: turn.companion.as_deref(), said: 0 };
             decided.plan.warnings.iter().for_each(|warning| teller.tell(Event::Warning(warning.clone())));
             return match permit {
                 Some(permit) => self.execute(flight, caller, turn, decided, claimed, permit).await,
@@ -311,6 +313,7 @@ impl App {
         let namespace = &caller.namespace;
         let Decided { start, plan, outbound, history, prior, calling, .. } = decided;
         let prefix = history.len();
+        let prompt = prompt_tokens(&history, &plan);
         let rendered = if turn.capture { Vec::new() } else { history.iter().chain(&plan.messages).cloned().collect() };
         let execution = Execution {
             history,
@@ -322,11 +325,11 @@ impl App {
             deadline: Some(flight.until()),
             cancel: Some(flight.cancel.clone()),
         };
-        let mut teller = Teller { flight: flight.as_ref(), companion: turn.companion.as_deref() };
+        let mut teller = Teller { flight: flight.as_ref(), companion: turn.companion.as_deref(), said: 0 };
         let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
         let Executed { observations, outcome } = executed;
         self.meters.called(&self.engine.setup(), &observations);
-        let spent = self.engine.setup().spent(&observations);
+        let spent = self.engine.setup().spent(&observations, &cut(prompt, teller.said));
         // Both are on record when the caller is told; they mostly share one write to disk.
         let charged = self.accounts.charge(&self.ledger, &caller.principal, self.clock.now(), &spent);
         let ended = async {
@@ -367,8 +370,9 @@ impl App {
         self.accounts.may_spend(&self.ledger, &caller.principal, self.clock.now(), plan).await?;
         match companion.and_then(Companion::spending) {
             Some((limit, spent)) => {
-                priced(plan, &limit)?;
-                limit.allows(&spent, "the coordination", ["spend_limit.tokens", "spend_limit.cost"])
+                let names = ["spend_limit.tokens", "spend_limit.cost"];
+                priced(plan, &limit, names[1])?;
+                limit.allows(&spent, "the coordination", names)
             }
             None => Ok(()),
         }
@@ -488,6 +492,8 @@ pub(super) struct Finished {
 pub(super) struct Teller<'a, T> {
     pub(super) flight: &'a Flight<T>,
     pub(super) companion: Option<&'a dyn Companion>,
+    /// Bytes of the answer so far.
+    pub(super) said: usize,
 }
 
 impl<T> Teller<'_, T> {
@@ -505,6 +511,7 @@ impl<T: Send + Sync> Events for Teller<'_, T> {
     }
 
     fn delta(&mut self, delta: Delta) {
+        self.said = self.said.saturating_add(delta.bytes());
         self.tell(Event::Delta(delta));
     }
 
@@ -518,6 +525,17 @@ impl<T: Send + Sync> Events for Teller<'_, T> {
     fn warning(&mut self, warning: &Warning) {
         self.tell(Event::Warning(warning.clone()));
     }
+}
+
+/// Tokens that a call is taken to send.
+pub(super) fn prompt_tokens(history: &[Message], plan: &Plan) -> u64 {
+    history.iter().chain(&plan.messages).fold(0, |sum: u64, message| sum.saturating_add(tokens(message)))
+}
+
+/// What a call is taken to have consumed that was given up after so many bytes of its answer.
+pub(super) fn cut(prompt: u64, said: usize) -> Usage {
+    let written = u64::try_from(said.div_ceil(BYTES_OF_A_TOKEN)).unwrap_or(u64::MAX);
+    Usage { input_tokens: Some(prompt), output_tokens: Some(written), ..Usage::default() }
 }
 
 fn claimed_run(

@@ -14,7 +14,7 @@ use crate::domain::usage::Usage;
 use crate::engine::{Asked, Context, Execution, Plan, only_in_coordinate};
 
 use super::base::Parent;
-use super::execution::{Teller, cancelled, pairing_refused};
+use super::execution::{Teller, cancelled, cut, pairing_refused, prompt_tokens};
 use super::flight::{Event, Flight, Probing, Watcher};
 use super::fork::Point;
 use super::turn::{OnDisconnect, Uncaptured};
@@ -136,6 +136,7 @@ impl App {
         flight.tell(Event::Claimed);
         plan.warnings.iter().for_each(|warning| flight.tell(Event::Warning(warning.clone())));
         let prefix = history.len();
+        let prompt = prompt_tokens(&history, &plan);
         let rendered = plan.messages.clone();
         let execution = Execution {
             prior: 0,
@@ -147,10 +148,10 @@ impl App {
             deadline: Some(flight.until()),
             cancel: Some(flight.cancel.clone()),
         };
-        let mut teller = Teller { flight, companion: None };
+        let mut teller = Teller { flight, companion: None, said: 0 };
         let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
         self.meters.called(&self.engine.setup(), &executed.observations);
-        let spent = self.engine.setup().spent(&executed.observations);
+        let spent = self.engine.setup().spent(&executed.observations, &cut(prompt, teller.said));
         self.accounts.charge(&self.ledger, &caller.principal, self.clock.now(), &spent).await;
         let answer = executed.outcome.map_err(|fault| flight.end(fault))?;
         let mut warnings = plan.warnings;

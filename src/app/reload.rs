@@ -65,7 +65,7 @@ impl App {
         let (changes, mistakes) = (reloaded.changes.len(), reloaded.mistakes.len());
         if mistakes > 0 {
             for Mistake { file, place, message } in &reloaded.mistakes {
-                tracing::warn!(file, place, message, "configuration.mistake");
+                tracing::warn!(file, place, mistake = message, "configuration.mistake");
             }
             tracing::warn!(mistakes, dry_run, "configuration.refused");
         } else {

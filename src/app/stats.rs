@@ -14,6 +14,9 @@ use crate::store::tally::{Tally, tally};
 /// For how long figures are told again instead of being counted anew, in milliseconds.
 const FRESH_MS: u64 = 10_000;
 
+/// Limits that are told at most, more or less.
+const MAX_LIMITS: usize = 1_000;
+
 /// Figures that were counted, by namespace, with when. Whoever counts holds it.
 #[derive(Default)]
 pub(super) struct Counted(Mutex<HashMap<Namespace, (Moment, Tally)>>);
@@ -51,7 +54,13 @@ impl App {
             let streams = self.coordination_streams();
             uses.push(of("max_coordination_streams", streams, self.limits.max_coordination_streams));
         }
+        // Most of all those who use something; tokens come and go, and an answer has an end.
+        let mut at_work: Vec<&AtWork> = at_work.iter().collect();
+        at_work.sort_by_key(|somebody| std::cmp::Reverse(somebody.calls));
         for somebody in at_work {
+            if uses.len() >= MAX_LIMITS {
+                break;
+            }
             uses.extend(somebody.uses());
             uses.extend(self.accounts.uses(&self.ledger, &somebody.principal, self.clock.now()).await?);
         }

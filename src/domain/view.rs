@@ -6,7 +6,7 @@ use super::id::ExchangeId;
 use super::message::{Kind, Message, Part, Role};
 
 /// Bytes of text that count as one token. Most are longer; counting too many leaves room.
-const BYTES_OF_A_TOKEN: usize = 3;
+pub const BYTES_OF_A_TOKEN: usize = 3;
 /// What a message takes besides its parts, in tokens.
 const TOKENS_OF_A_MESSAGE: u64 = 4;
 /// What an image or a file counts for, in tokens.

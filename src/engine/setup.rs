@@ -17,6 +17,7 @@ use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::Hash;
 use crate::domain::run::Observation;
 use crate::domain::spend::Spent;
+use crate::domain::usage::Usage;
 
 /// A backend as it comes out of its configuration.
 pub struct Opened {
@@ -138,10 +139,14 @@ impl Setup {
         profiles.find(of).and_then(|profile| profile.prices.as_ref())
     }
 
-    /// What calls come to, by the prices that there are.
-    pub fn spent<'a>(&self, observations: impl IntoIterator<Item = &'a Observation>) -> Spent {
+    /// What calls come to, by the prices that there are. One that was given up before its provider said what it consumed counts as `cut`.
+    pub fn spent(&self, observations: &[Observation], cut: &Usage) -> Spent {
         let mut sum = Spent::default();
-        for Observation { backend_id, model, usage, .. } in observations {
+        for observation in observations {
+            let Observation { backend_id, model, usage, error_reason, .. } = observation;
+            let is_told = usage.input_tokens.is_some() || usage.output_tokens.is_some();
+            let given_up = [Reason::RunCancelled, Reason::Deadline].iter().any(|reason| reason.word() == error_reason);
+            let usage = if given_up && !is_told { cut } else { usage };
             sum.add(&price::spent(self.prices(backend_id, model), usage));
         }
         sum

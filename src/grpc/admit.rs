@@ -13,11 +13,10 @@ use tonic::codegen::http::header::{AUTHORIZATION, CONTENT_TYPE, ORIGIN};
 use tonic::codegen::http::{Extensions, HeaderMap, HeaderValue, Request, Response, StatusCode};
 
 use super::metered::Calling;
-use super::peer::Peer;
 use super::scope::{self, Needs};
 use super::status::{RequestId, status};
 use crate::app::Caller;
-use crate::app::access::{AUDIT, CallKind, Door, Pass, Principal};
+use crate::app::access::{AUDIT, CallKind, Door, Pass, Peer, Principal};
 use crate::app::meters::Rpcs;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::Namespace;
@@ -72,7 +71,7 @@ impl Admission {
             return;
         }
         let (request_id, reason) = (RequestId::of(extensions).map_or("", RequestId::as_str), fault.reason.word());
-        let peer = Peer::address_of(extensions);
+        let peer = address(extensions);
         // What is over a limit is no attempt at what is not allowed.
         match fault.reason {
             Reason::LimitExceeded => tracing::info!(request_id, caller = who, peer, method, reason, "call.refused"),
@@ -95,14 +94,14 @@ pub(super) async fn admit(State(at): State<Admission>, mut request: Request<Body
             .map(|(caller, pass)| (Some(caller), pass)),
     };
     // A connection with a call at work is not idle.
-    let busy = Peer::busy(request.extensions());
+    let busy = request.extensions().get::<Peer>().map(Peer::call);
     match let_in {
         Ok((None, pass)) => Calling::new(at.rpcs, method, pass, busy).answer(next.run(request).await),
         Ok((Some(caller), pass)) => {
             if scope::is_audited(request.uri().path()) {
                 let request_id = RequestId::of(request.extensions()).map_or("", RequestId::as_str);
-                let (namespace, method) = (caller.namespace.as_str(), request.uri().path());
-                let peer = Peer::address_of(request.extensions());
+                let namespace = caller.namespace.as_str();
+                let peer = address(request.extensions());
                 tracing::info!(target: AUDIT, caller = caller.name(), namespace, method, request_id, peer, "audit.called");
             }
             request.extensions_mut().insert(caller);
@@ -116,6 +115,11 @@ pub(super) async fn admit(State(at): State<Admission>, mut request: Request<Body
             calling.answer(status(&fault, RequestId::of(request.extensions())).into_http())
         }
     }
+}
+
+/// The address of who calls; empty where it is not known.
+fn address(extensions: &Extensions) -> String {
+    extensions.get::<Peer>().map(Peer::address).unwrap_or_default()
 }
 
 /// Who calls. What they brought is taken from the headers, so that nothing behind this door sees it.

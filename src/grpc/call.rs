@@ -46,7 +46,7 @@ impl Call {
         let reason = fault.reason.word();
         match fault.reason {
             Reason::Internal | Reason::StoreCorrupt => {
-                tracing::error!(request_id, reason, message = %fault.message, "call.failed");
+                tracing::error!(request_id, reason, error = %fault.message, "call.failed");
             }
             _ => {
                 let run_id = fault.metadata.get("run_id").map_or("", String::as_str);

@@ -9,9 +9,8 @@ use http_body::{Frame, SizeHint};
 use tonic::Code;
 use tonic::codegen::http::{HeaderMap, Response};
 
-use super::peer::Busy;
 use super::status::status;
-use crate::app::access::Pass;
+use crate::app::access::{Busy, Pass};
 use crate::app::meters::Rpcs;
 use crate::domain::fault::{Fault, Reason};
 

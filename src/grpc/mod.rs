@@ -26,7 +26,6 @@ pub mod observe;
 mod outcome;
 pub mod page;
 pub mod pb;
-mod peer;
 mod position;
 mod retention;
 mod run;
@@ -41,7 +40,6 @@ mod watch;
 mod workspace;
 
 pub use admin::Facts;
-pub use peer::Peer;
 
 /// Limits of messages on the wire.
 #[derive(Clone, Copy, Debug)]

@@ -161,9 +161,14 @@ impl Door for Guard {
     }
 
     fn at_work(&self, only: Option<&Namespace>) -> Vec<AtWork> {
-        let mut all = self.uses.at_work();
+        let (mut all, ring) = (self.uses.at_work(), self.ring.load());
+        // A key has the limits that it has now.
+        for used in all.iter_mut().filter(|used| !jwt::names(&used.principal.name)) {
+            let limits = ring.principal(&used.principal.name).map(|now| now.limits.clone());
+            used.principal.limits = limits.unwrap_or_default();
+        }
         // Those of which nothing was seen yet.
-        for principal in self.ring.load().limited() {
+        for principal in ring.limited() {
             if !all.iter().any(|used| used.principal.name == principal.name) {
                 all.push(AtWork { principal: principal.clone(), calls: 0, streams: 0, coordinations: 0 });
             }

@@ -237,7 +237,7 @@ async fn reloads(app: &App, reload: &Notify) -> Infallible {
         reload.notified().await;
         // What came of it is in the log, where whoever sent a signal looks.
         if let Err(fault) = app.reload(false).await {
-            tracing::error!(message = %fault.message, "configuration.broke");
+            tracing::error!(error = %fault.message, "configuration.broke");
         }
     }
 }

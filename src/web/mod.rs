@@ -15,9 +15,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::app::App;
-use crate::app::access::{AUDIT, CallKind, Door, Opens, Scope};
+use crate::app::access::{AUDIT, CallKind, Door, Opens, Peer, Scope};
 use crate::domain::fault::Reason;
-use crate::grpc::Peer;
 
 /// What is served.
 pub fn routes(app: &Arc<App>, door: &Arc<dyn Door>) -> Router {

@@ -41,8 +41,13 @@ impl Keys {
     /// Makes a key with limits.
     pub(crate) fn limited(&mut self, namespace: &str, scopes: &[&str], limits: Limits) -> String {
         let key = self.make(namespace, scopes);
-        self.file.keys.last_mut().unwrap().limits = limits;
+        self.limit_last(limits);
         key
+    }
+
+    /// Gives the last key other limits.
+    pub(crate) fn limit_last(&mut self, limits: Limits) {
+        self.file.keys.last_mut().unwrap().limits = limits;
     }
 
     fn expiring(&mut self, namespace: &str, scopes: &[&str], expires: Option<Moment>) -> String {

@@ -10,6 +10,7 @@ use antiphon::domain::id::Moment;
 use antiphon::domain::source::Clock;
 use antiphon::grpc::pb;
 use antiphon::grpc::pb::coordination_service_client::CoordinationServiceClient;
+use antiphon::grpc::pb::exchange_service_client::ExchangeServiceClient;
 use antiphon::ops::source::RandomIds;
 use prost::Message as _;
 use tonic::{Code, Status};
@@ -137,7 +138,7 @@ async fn costs_of_a_day_end_at_the_limit_and_need_prices() {
     let unpriced = PRICES.replace("USD", "EUR");
     let server = server.restart_with(asking(&provider, &unpriced)).await;
     let refused = capture(&server, &limited, "four").await.unwrap_err();
-    is_spent(&refused, "cost");
+    is_spent(&refused, "cost_per_day");
     assert!(refused.message().contains("give its profile `prices`"), "{refused:?}");
     assert_eq!(provider.count(), 2);
 }
@@ -228,6 +229,11 @@ async fn a_coordination_ends_its_turns_at_what_it_may_spend() {
     stream.decision().await;
     stream.act(turn_of("two")).await;
     assert_eq!(stream.rejected().await.error.unwrap().metadata["limit"], "spend_limit.cost");
+    // What it costs must be known from the first request on.
+    let unpriced = pb::ExecutionRequest { model: "unheard-of".to_owned(), ..ask::text("begin") };
+    let unpriced = pb::CoordinationStart { spend_limit: limit(None, Some("30")), ..start_with(unpriced, 10) };
+    let status = Loop::start(&server, unpriced).await.refused().await;
+    is_spent(&status, "spend_limit.cost");
     let wrong = pb::CoordinationStart { spend_limit: limit(Some(0), Some("-1")), ..start(&exchange.exchange_id, 10) };
     let status = Loop::start(&server, wrong).await.refused().await;
     let fields = ["start.spend_limit.tokens", "start.spend_limit.cost.amount"];
@@ -250,7 +256,7 @@ async fn streams_of_a_key_are_counted() {
     let header = [("authorization", limited.as_str())];
     let mut first = Loop::on_with(server.fresh_channel(), &header, begin()).await;
     first.decision().await;
-    let more = pb::CoordinateRequest { frame: Some(begin()), ..Default::default() };
+    let more = pb::CoordinateRequest { frame: Some(begin()) };
     let over = call(&server, "ExchangeService/Coordinate", &more, &header).await.unwrap_err();
     assert_eq!(refused::fact(&over, "limit"), "coordinations_at_once");
     let seen = limits(&server, &limited).await;
@@ -264,4 +270,58 @@ async fn streams_of_a_key_are_counted() {
         }
     };
     within("the place of the stream", freed).await;
+}
+
+/// Who takes an answer and hangs up before its end has spent what was sent and what came of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_cut_counts_as_what_it_sent_and_said() {
+    let said = "thirty bytes of an answer, not";
+    let provider = Provider::start((0..2).map(|_| stub::begun(said).wait(&Gate::closed()))).await;
+    let mut keys = Keys::default();
+    let all = ["read", "write", "admin"];
+    let limited = keys.limited("a", &all, Limits { tokens_per_day: Some(10), ..Limits::default() });
+    let server = Running::start_beside(asking(&provider, ""), |folder| keys.write(folder)).await;
+    let asked = pb::StreamCaptureRequest { capture: Some(ask::capture(ask::text("hi"))) };
+    let mut request = tonic::Request::new(asked);
+    request.metadata_mut().insert("authorization", limited.parse().unwrap());
+    let mut client = ExchangeServiceClient::new(server.fresh_channel());
+    let mut stream = client.stream_capture(request).await.unwrap().into_inner();
+    let heard = async { while !format!("{:?}", stream.message().await.unwrap().unwrap()).contains(said) {} };
+    within("the answer's beginning", heard).await;
+    drop((stream, client));
+    let counted = async {
+        while limits(&server, &limited).await[0].1 == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    within("what the call spent", counted).await;
+    // Four for the message and one for its text, and ten for thirty bytes.
+    assert_eq!(limits(&server, &limited).await, [used("tokens_per_day", 15, 10, "tokens")]);
+    is_spent(&capture(&server, &limited, "next").await.unwrap_err(), "tokens_per_day");
+}
+
+/// A limit that is given to a key while the server serves meets what the key has spent.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_given_later_meets_what_was_spent() {
+    let provider = Provider::start((0..9).map(|_| stub::metered("ok", 30, 20))).await;
+    let mut keys = Keys::default();
+    let key = keys.make("a", &["read", "write", "admin"]);
+    let server = Running::start_beside(asking(&provider, ""), |folder| keys.write(folder)).await;
+    capture(&server, &key, "one").await.unwrap();
+    capture(&server, &key, "two").await.unwrap();
+    keys.limit_last(Limits { tokens_per_day: Some(100), ..Limits::default() });
+    keys.write(&server.folder());
+    // A call that is at work when its key changes ends with it.
+    let header = [("authorization", key.as_str())];
+    let known = async {
+        loop {
+            let answer = call(&server, "AdminService/Stats", &pb::StatsRequest {}, &header).await;
+            if answer.is_ok_and(|answer| !pb::StatsResponse::decode(answer.as_slice()).unwrap().limits.is_empty()) {
+                break;
+            }
+        }
+    };
+    within("the limit to be known", known).await;
+    assert_eq!(limits(&server, &key).await, [used("tokens_per_day", 100, 100, "tokens")]);
+    is_spent(&capture(&server, &key, "three").await.unwrap_err(), "tokens_per_day");
 }

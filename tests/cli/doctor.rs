@@ -57,7 +57,7 @@ fn what_will_not_do_is_told_with_what_to_do() {
     has(&said, "provider", "bad", "cannot be reached");
     has(&said, "secrets", "note", "can be read by everybody");
     has(&said, "disk", "bad", "writes are refused");
-    has(&said, "server", "note", "none can be called");
+    has(&said, "server", "bad", "none can be called");
     assert!(!said.out.contains("canary"), "{}", said.out);
     assert!(!say(&["doctor", "--no-providers"]).out.contains("cannot be reached"));
     std::fs::write(home.path().join("antiphon.toml"), "[log]\naudit_file = \"none/audit.jsonl\"\n").unwrap();

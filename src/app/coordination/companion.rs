@@ -103,7 +103,7 @@ impl Driven {
                 (Event::Failed { fault: fault.clone(), exchange: exchange.map(|exchange| exchange.id) }, None)
             }
         };
-        let spent = (!spent.is_nothing()).then(|| Event::Spent(spent));
+        let spent = Some(spent).filter(|spent| !spent.is_nothing()).map(Event::Spent);
         let events = self.generated().into_iter().chain(spent).chain([event]).collect::<Vec<_>>();
         Ok(self.app.transit_with(&self.live, &events, changes, bodies).await?.map(|_| ()))
     }
@@ -136,6 +136,10 @@ impl Companion for Driven {
     }
 
     fn spending(&self) -> Option<(SpendLimit, Spent)> {
+        if let Claim::Initial(opening) = &self.claim {
+            let limit = opening.terms.spend_limit.clone();
+            return (!limit.is_none()).then(|| (limit, Spent::default()));
+        }
         let now = self.live.now()?;
         (!now.terms.spend_limit.is_none()).then(|| (now.terms.spend_limit.clone(), now.spent.clone()))
     }

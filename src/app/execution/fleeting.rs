@@ -21,7 +21,7 @@ use crate::store::ledger::Changes;
 
 use super::completion::completed_run;
 use super::preparation::pairing_refused;
-use super::{Finished, Teller, cancelled};
+use super::{Finished, Teller, cancelled, cut, prompt_tokens};
 
 /// What was said before a turn that leaves nothing behind.
 #[derive(Clone, Default)]
@@ -215,7 +215,8 @@ impl App {
         }
         flight.tell(Event::Claimed);
         drift::tell(&drifts, &self.meters);
-        let mut teller = Teller { flight: flight.as_ref(), companion };
+        let mut teller = Teller { flight: flight.as_ref(), companion, said: 0 };
+        let prompt = prompt_tokens(&history, &plan);
         plan.warnings.iter().for_each(|warning| teller.tell(Event::Warning(warning.clone())));
         let Some(permit) = permit else {
             let run = Run { owner: CLIENT.to_owned(), ..run };
@@ -235,7 +236,7 @@ impl App {
         };
         let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
         self.meters.called(&self.engine.setup(), &executed.observations);
-        let spent = self.engine.setup().spent(&executed.observations);
+        let spent = self.engine.setup().spent(&executed.observations, &cut(prompt, teller.said));
         self.accounts.charge(&self.ledger, &caller.principal, self.clock.now(), &spent).await;
         let now = self.clock.now();
         let answer = match executed.outcome {

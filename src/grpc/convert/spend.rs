@@ -36,7 +36,7 @@ fn cost_from_pb(cost: &pb::CostAmount, at: &Path<'_>, problems: &mut Problems) -
 /// A limit; absent when there is none.
 pub fn limit_to_pb(limit: &SpendLimit) -> Option<pb::SpendLimit> {
     let cost = limit.cost.as_ref().map(|cost| amount_to_pb(&cost.currency, cost.amount));
-    (!limit.is_none()).then(|| pb::SpendLimit { tokens: limit.tokens, cost })
+    (!limit.is_none()).then_some(pb::SpendLimit { tokens: limit.tokens, cost })
 }
 
 /// What was spent.

@@ -69,6 +69,8 @@ pub(super) fn names(principal: &str) -> bool {
 
 /// Longest leeway, in seconds.
 const MAX_LEEWAY: u64 = 300;
+/// Longest subject, in bytes.
+const MAX_SUBJECT: usize = 256;
 /// Longest token, in bytes.
 const MAX_TOKEN: usize = 16 << 10;
 /// Shortest shared secret, in bytes: what the shortest hash gives.
@@ -190,6 +192,9 @@ impl Tokens {
         let namespace = claims.get(&self.config.namespace_claim)?.as_str()?.parse().ok()?;
         let scopes = scopes(claims.get(&self.config.scopes_claim)?)?;
         let subject = claims.get("sub").and_then(Value::as_str).unwrap_or_default();
+        if subject.len() > MAX_SUBJECT {
+            return None;
+        }
         Some(Principal {
             name: format!("{PREFIX}{subject}"),
             opens: Opens::One(namespace),

@@ -227,6 +227,11 @@ impl KeyRing {
         if mistakes.is_empty() { Ok(Self(ring)) } else { Err(mistakes) }
     }
 
+    /// Who has the key of an id.
+    pub(super) fn principal(&self, id: &str) -> Option<&Principal> {
+        self.0.get(id).map(|key| &*key.principal)
+    }
+
     /// Those that have limits.
     pub(super) fn limited(&self) -> impl Iterator<Item = &Principal> {
         self.0.values().map(|key| &*key.principal).filter(|principal| principal.limits != Limits::default())

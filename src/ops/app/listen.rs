@@ -17,7 +17,7 @@ use tokio_rustls::server::TlsStream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::server::Connected;
 
-use crate::grpc::Peer;
+use crate::app::access::Peer;
 use crate::ops::tls::Certificates;
 
 /// How long the two sides may take to agree on a cipher.

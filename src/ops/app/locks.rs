@@ -65,7 +65,7 @@ impl Locks {
             let Ok(mistakes) = tokio::task::spawn_blocking(move || locks.refresh()).await else { continue };
             if mistakes != told {
                 for Mistake { file, place, message } in &mistakes {
-                    tracing::warn!(file, place, message, "access.mistake");
+                    tracing::warn!(file, place, mistake = message, "access.mistake");
                 }
                 told = mistakes;
             }

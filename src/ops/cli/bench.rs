@@ -26,7 +26,7 @@ use super::table::Table;
 #[derive(clap::Args, Debug)]
 pub(super) struct Arguments {
     /// How long each measurement takes
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "3s")]
+    #[arg(long, value_name = "TIME", value_parser = super::span::parse, default_value = "3s")]
     time: Duration,
     /// How many call at once where many do
     #[arg(long, value_name = "COUNT", default_value = "64", value_parser = clap::value_parser!(u16).range(1..))]

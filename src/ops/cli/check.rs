@@ -11,6 +11,7 @@ use super::words;
 use crate::domain::source::Clock;
 use crate::engine::Setup;
 use crate::ops::app::Furnished;
+use crate::ops::doctor::{self, Verdict};
 use crate::ops::source::SystemClock;
 
 /// What can be typed after `check`.
@@ -46,7 +47,9 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         });
         return Ok(terminal.line(&format!("{summary:#}"))?);
     }
-    for note in settings.said.iter().chain(&notes) {
+    let callers = doctor::callers(&settings.config);
+    let refuses = (callers.verdict == Verdict::Bad).then(|| format!("{}: {}", callers.what, callers.remedy));
+    for note in settings.said.iter().chain(&notes).chain(&refuses) {
         let note = terminal.paint_err(Style::Dim, note);
         terminal.note(&note)?;
     }

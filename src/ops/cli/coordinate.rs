@@ -68,7 +68,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N")]
     tool_rounds: Option<u32>,
     /// Cancel it when a decision takes longer
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::span::parse)]
     decision_timeout: Option<Duration>,
     /// Name it, so that the command can be repeated safely
     #[arg(long, value_name = "ID", conflicts_with = "ephemeral")]

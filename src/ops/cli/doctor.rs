@@ -71,6 +71,7 @@ async fn deployment(arguments: &Arguments, context: &Context<'_>) -> Result<(Vec
     findings.extend(doctor::files(&doctor::secret_files(config)));
     let configured = config.server.data_dir.as_ref().map(|dir| config.base.join(dir));
     if let Some(dir) = arguments.data.clone().or(configured).or_else(|| config::default_data_dir(context.environment)) {
+        let dir = std::path::absolute(&dir).unwrap_or(dir);
         findings.extend(doctor::disk(&dir, config.store.min_free_mebibytes));
     }
     Ok((findings, Some(settings.config)))
@@ -98,7 +99,12 @@ async fn server(config: Option<&Config>, context: &Context<'_>) -> Vec<Finding> 
         Err(failure) => {
             let what = format!("none can be called at {address}: {failure}");
             let remedy = "start it, or name it with --server URL; with TLS, its roots with --tls-ca and your certificate with --tls-cert";
-            return vec![Finding::note(ABOUT, what, remedy)];
+            // Where nobody named one, there may be none yet.
+            return vec![if context.names_a_server() {
+                Finding::bad(ABOUT, what, remedy)
+            } else {
+                Finding::note(ABOUT, what, remedy)
+            }];
         }
     };
     let call = async { Ok(remote.admin().get_server_info(remote.request(pb::GetServerInfoRequest {})).await?) };

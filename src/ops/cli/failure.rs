@@ -200,6 +200,15 @@ impl Failure {
     fn next(&self) -> Option<String> {
         match self {
             Self::Refused(refusal) => hint::after(refusal),
+            Self::Unreachable { cause, .. } if cause.contains("CaUsedAsEndEntity") => {
+                Some("a server is there, and shows the certificate of an authority: give it one of its own that the authority signed".to_owned())
+            }
+            Self::Unreachable { cause, .. } if cause.contains("certificate") => {
+                Some("a server is there, and its certificate is not trusted: name its roots with --tls-ca FILE, or call it by its certificate's name".to_owned())
+            }
+            Self::Unreachable { cause, .. } if cause.contains("InvalidContentType") => {
+                Some("something is there that does not speak TLS: write http:// instead of https://".to_owned())
+            }
             Self::Unreachable { .. } => {
                 Some("start one with `antiphon serve`, or name another with --server URL or ANTIPHON_SERVER".to_owned())
             }

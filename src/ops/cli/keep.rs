@@ -137,10 +137,10 @@ pub(super) struct Collect {
     #[arg(long)]
     dry_run: bool,
     /// Leave what became garbage less than this ago, such as 1h or 0s
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::span::parse)]
     grace: Option<Duration>,
     /// Stop after this time
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::span::parse)]
     max_duration: Option<Duration>,
 }
 
@@ -271,7 +271,7 @@ pub(super) struct Expire {
     #[command(flatten)]
     target: Option<Target>,
     /// In this time, such as 30d; `antiphon gc` removes it then
-    #[arg(long = "in", value_name = "TIME", value_parser = humantime::parse_duration, conflicts_with = "never")]
+    #[arg(long = "in", value_name = "TIME", value_parser = super::span::parse, conflicts_with = "never")]
     within: Option<Duration>,
     /// Never
     #[arg(long)]

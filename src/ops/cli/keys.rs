@@ -78,7 +78,7 @@ struct Create {
     #[arg(long, value_name = "COST")]
     cost_per_day: Option<Cost>,
     /// For how long it is taken, such as 90d; for good when absent
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::span::parse)]
     expires: Option<Duration>,
 }
 

@@ -44,6 +44,7 @@ mod run;
 mod runs;
 mod search;
 mod serve;
+mod span;
 mod stats;
 mod table;
 mod terminal;
@@ -111,7 +112,7 @@ struct Globals {
     #[arg(long, value_name = "FILE", global = true)]
     tls_key: Option<PathBuf>,
     /// Give up after this time, such as 30s or 2m
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, global = true)]
+    #[arg(long, value_name = "TIME", value_parser = span::parse, global = true)]
     timeout: Option<Duration>,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     capture: bool,
     /// How long it can be executed, such as 10m or 2h; else as the server is configured
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::span::parse)]
     expires_in: Option<Duration>,
     /// Name the run that executes it
     #[arg(long, value_name = "ID")]

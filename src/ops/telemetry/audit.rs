@@ -3,9 +3,10 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -14,7 +15,7 @@ use super::Format;
 /// The file, open.
 pub(super) struct AuditFile {
     path: PathBuf,
-    file: Mutex<File>,
+    file: Mutex<Open>,
     /// In which form the log is where a line is told that could not be written.
     log: Format,
 }
@@ -25,7 +26,27 @@ impl AuditFile {
     /// # Errors
     /// When it cannot be written.
     pub(super) fn open(path: &Path, log: Format) -> io::Result<Self> {
-        Ok(Self { path: path.to_owned(), file: Mutex::new(open(path)?), log })
+        Ok(Self { path: path.to_owned(), file: Mutex::new(Open::new(path)?), log })
+    }
+}
+
+/// The file as it is open.
+pub(super) struct Open {
+    file: File,
+    /// It ends within a line, as after a write that failed half way: the next one begins anew.
+    is_torn: bool,
+}
+
+impl Open {
+    fn new(path: &Path) -> io::Result<Self> {
+        let file = open(path)?;
+        let length = file.metadata()?.len();
+        let mut last = *b"\n";
+        if length > 0 {
+            // A pipe has no length and no line before.
+            File::open(path)?.read_exact_at(&mut last, length.saturating_sub(1))?;
+        }
+        Ok(Self { file, is_torn: last != *b"\n" })
     }
 }
 
@@ -46,7 +67,7 @@ impl<'a> MakeWriter<'a> for AuditFile {
 /// Writes one line.
 pub(super) struct Line<'a> {
     of: &'a AuditFile,
-    file: MutexGuard<'a, File>,
+    file: MutexGuard<'a, Open>,
 }
 
 impl Line<'_> {
@@ -55,13 +76,19 @@ impl Line<'_> {
             (there.dev(), there.ino()) == (ours.dev(), ours.ino())
         };
         let moved = match std::fs::metadata(&self.of.path) {
-            Ok(there) => !is_there(&there, &self.file.metadata()?),
+            Ok(there) => !is_there(&there, &self.file.file.metadata()?),
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
         if moved {
-            *self.file = open(&self.of.path)?;
+            *self.file = Open::new(&self.of.path)?;
         }
-        self.file.write_all(line)
+        if self.file.is_torn {
+            self.file.file.write_all(b"\n")?;
+        }
+        self.file.is_torn = true;
+        self.file.file.write_all(line)?;
+        self.file.is_torn = false;
+        Ok(())
     }
 }
 
@@ -74,7 +101,7 @@ impl Write for Line<'_> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.file.file.flush()
     }
 }
 
@@ -85,8 +112,9 @@ fn tell(of: &AuditFile, error: &io::Error, line: &[u8]) {
     let told = match of.log {
         Format::Json => {
             let lost = serde_json::from_str::<serde_json::Value>(&line).unwrap_or_else(|_| line.trim_end().into());
+            let at = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
             let told = serde_json::json!({
-                "level": "ERROR", "message": "audit.lost", "file": file, "error": error, "line": lost,
+                "timestamp": at, "level": "ERROR", "message": "audit.lost", "file": file, "error": error, "line": lost,
             });
             format!("{told}\n")
         }
@@ -112,5 +140,16 @@ mod tests {
         assert_eq!(std::fs::read_to_string(folder.path().join("audit.1")).unwrap(), "one\n");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "two\nthree\n");
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_half_line_is_left_alone_and_the_next_one_begins_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        std::fs::write(&path, "{\"half").unwrap();
+        let audit = AuditFile::open(&path, Format::Json).unwrap();
+        audit.make_writer().write_all(b"one\n").unwrap();
+        audit.make_writer().write_all(b"two\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"half\none\ntwo\n");
     }
 }

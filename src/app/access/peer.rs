@@ -4,9 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tonic::codegen::http::Extensions;
-
-/// The other end of a connection, as each of its calls has it among its extensions.
+/// The other end of a connection, as each of its calls has it.
 #[derive(Clone, Debug)]
 pub struct Peer {
     address: Option<SocketAddr>,
@@ -27,16 +25,6 @@ impl Peer {
     /// Its address; empty where it is not known.
     pub fn address(&self) -> String {
         self.address.map(|address| address.to_string()).unwrap_or_default()
-    }
-
-    /// The address of the one who makes a call; empty where it is not known.
-    pub(super) fn address_of(extensions: &Extensions) -> String {
-        extensions.get::<Self>().map(Self::address).unwrap_or_default()
-    }
-
-    /// A call of the one who makes it is at work for as long as this is kept.
-    pub(super) fn busy(extensions: &Extensions) -> Option<Busy> {
-        extensions.get::<Self>().map(Self::call)
     }
 
     /// A call is at work for as long as this is kept.
