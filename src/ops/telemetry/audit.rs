@@ -6,11 +6,13 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, UNIX_EPOCH};
 
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::Format;
+use crate::domain::source::Clock;
+use crate::ops::source::SystemClock;
 
 /// The file, open.
 pub(super) struct AuditFile {
@@ -112,7 +114,8 @@ fn tell(of: &AuditFile, error: &io::Error, line: &[u8]) {
     let told = match of.log {
         Format::Json => {
             let lost = serde_json::from_str::<serde_json::Value>(&line).unwrap_or_else(|_| line.trim_end().into());
-            let at = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
+            let at = UNIX_EPOCH + Duration::from_millis(SystemClock.now().0);
+            let at = humantime::format_rfc3339_millis(at).to_string();
             let told = serde_json::json!({
                 "timestamp": at, "level": "ERROR", "message": "audit.lost", "file": file, "error": error, "line": lost,
             });
