@@ -187,8 +187,7 @@ fn the_prompt_that_is_shown_is_a_prompt() {
 
 #[test]
 fn the_examples_are_read() {
-    let examples = ["antiphon", "scripted", "local-model", "team", "behind-a-proxy"];
-    for example in examples.map(|name| format!("examples/{name}.toml")) {
-        take_at(&read(&example), &path(&example)).unwrap_or_else(|mistakes| panic!("{example}: {mistakes:#?}"));
+    for example in ["examples/antiphon.toml", "examples/scripted.toml", "examples/local-model.toml"] {
+        take_at(&read(example), &path(example)).unwrap_or_else(|mistakes| panic!("{example}: {mistakes:#?}"));
     }
 }
