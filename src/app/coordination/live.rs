@@ -120,6 +120,8 @@ struct Board {
     next: u64,
     /// Every frame up to this number can be read.
     readable: u64,
+    /// Transitions that are on their way: asked for, and not over.
+    entering: usize,
     /// A transition is being written, whose frames come before those told meanwhile.
     writing: bool,
     /// Told and not kept yet.
@@ -163,6 +165,18 @@ impl Board {
     /// Whether the turn at work need not wait for the client to read.
     fn has_room(&self) -> bool {
         !self.attached || !self.listens || self.impatient || self.unread < MAX_UNREAD
+    }
+}
+
+/// A transition on its way.
+pub(super) struct Entering(Arc<Live>);
+
+impl Drop for Entering {
+    fn drop(&mut self) {
+        let mut board = self.0.board();
+        board.entering = board.entering.saturating_sub(1);
+        drop(board);
+        self.0.changed.send_replace(());
     }
 }
 
@@ -239,6 +253,12 @@ impl Live {
         board.recent.clear();
         board.on_disconnect = coordination.terms.on_disconnect;
         board.now = Some(Arc::new(coordination.clone()));
+    }
+
+    /// A transition is on its way for as long as this is kept.
+    pub(super) fn enters(self: &Arc<Self>) -> Entering {
+        self.board().entering += 1;
+        Entering(Arc::clone(self))
     }
 
     /// Makes a transition with the frames that were told ahead of it, and takes their numbers. It must be followed by [`Self::kept`] or
@@ -438,7 +458,7 @@ impl Live {
     pub(super) fn is_quiet(&self) -> bool {
         let board = self.board();
         let at_work = board.now.as_ref().is_some_and(|now| matches!(now.state, State::TurnRunning(_)));
-        !at_work && board.starting.is_none() && !board.writing
+        !at_work && board.starting.is_none() && board.entering == 0 && !board.writing
     }
 
     /// Whether a broken stream cancels what is at work.

@@ -95,7 +95,15 @@ impl App {
         let broke =
             || Fault::new(Reason::Internal, "a coordination's step ended by a fault of this server; the log has more");
         let (Some(app), Some(live)) = (self.me.upgrade(), live.itself()) else { return Err(broke()) };
-        tokio::spawn(what(app, live).in_current_span()).await.unwrap_or_else(|_| Err(broke()))
+        // From now on, and not only once the task is at work: a stream that is to close waits for what was said before.
+        let entering = live.enters();
+        let step = what(app, live);
+        let step = async move {
+            let done = step.await;
+            drop(entering);
+            done
+        };
+        tokio::spawn(step.in_current_span()).await.unwrap_or_else(|_| Err(broke()))
     }
 
     async fn begin_now(

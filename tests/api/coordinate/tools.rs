@@ -1,6 +1,8 @@
 //! Tools inside a turn: the batch goes to the client, in parts and in any order, and the same run goes on.
 
 use antiphon::grpc::pb;
+use pb::coordinate_request::Frame as Say;
+use pb::coordinate_response::Frame as Told;
 use pb::next_action::Action;
 
 use crate::support::ask;
@@ -81,4 +83,34 @@ async fn the_limit_of_rounds_presents_the_calls() {
     let sent = provider.request(2).await.json();
     let roles: Vec<_> = sent["messages"].as_array().unwrap().iter().map(|m| m["role"].clone()).collect();
     assert_eq!(roles, ["user", "assistant", "tool", "assistant", "tool", "user"]);
+}
+
+/// Results that were said before a suspend are taken before the stream lets go, and told.
+#[tokio::test(flavor = "multi_thread")]
+async fn results_before_a_suspend_are_taken_first() {
+    const ROUNDS: usize = 20;
+    let provider = Provider::start((0..ROUNDS).map(|_| calling(&["a", "b"]))).await;
+    let server = Running::start(openai(&provider.base_url())).await;
+    for round in 0..ROUNDS {
+        let run_id = format!("r{round}");
+        let request = pb::ExecutionRequest { tools: ask::tools(&["look"]), ..ask::text_as(&run_id, "look") };
+        let mut stream = Loop::start(&server, start_with(request, 0)).await;
+        let needed = stream.tools().await;
+        let ids: Vec<String> = needed.calls.iter().map(|call| call.call.clone().unwrap().call_id).collect();
+        stream.say(results(&needed.batch_id, vec![ask::result(&ids[1], "second")])).await;
+        stream.say(Say::Suspend(pb::CoordinationSuspend {})).await;
+        // The suspend is accepted without waiting for that, and the stream lets go after it.
+        let detached = stream.until(|frame| match frame {
+            Told::Detached(detached) => Some(detached.reason()),
+            _ => None,
+        });
+        assert_eq!(detached.await, pb::DetachReason::Suspended);
+        let accepted = stream.seen.iter().filter_map(|frame| match &frame.frame {
+            Some(Told::Accepted(accepted)) => accepted.batch.clone(),
+            _ => None,
+        });
+        let told: Vec<_> = accepted.collect();
+        assert_eq!(told.len(), 1, "round {round}");
+        assert_eq!(told[0].pending_call_ids, ids[..1], "round {round}");
+    }
 }
