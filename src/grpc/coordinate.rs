@@ -161,5 +161,7 @@ async fn read(
             Err(fault) => Queued::Refusal(Box::new((id, fault))),
         };
         queue.send(next).await.map_err(|_| ())?;
+        // What was said first is begun first, unless something before it is still at work.
+        tokio::task::yield_now().await;
     }
 }

@@ -51,6 +51,8 @@ impl App {
         answer: Answer,
     ) -> Result<Accepted, Fault> {
         let turn = Arc::clone(&live.turnstile).lock_owned().await;
+        // A stream that is to close waits for it from here on.
+        let _entering = live.enters();
         self.expire(live).await?;
         let now = self.there(live)?;
         let pending = now.state.pending_id();

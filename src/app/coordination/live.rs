@@ -1,8 +1,7 @@
-//! Coordinations at work in this process: what is, one transition at a time, and a board from which streams read what is told. It must not
+//! One coordination at work in this process: what is, one transition at a time, and a board from which streams read what is told. It must not
 //! know who asks or what a frame says.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::coordination::{Coordination, Frame, PendingId, Planned, State};
-use crate::domain::fault::{Fault, Reason};
+use crate::domain::fault::Fault;
 use crate::domain::id::{CallId, CoordinationId, ExchangeId, Hash, Namespace, RunId};
 use crate::domain::message::Message;
 use crate::domain::run::{OnDisconnect, Run};
@@ -27,72 +26,6 @@ const MAX_TOLD: usize = 512;
 const MAX_UNREAD: usize = 256 * 1024;
 /// By how much the numbers of frames go on after a crash, which may have taken frames with it that were told and not kept.
 pub(super) const LOST_NUMBERS: u64 = 1_024;
-
-type Key = (Namespace, CoordinationId);
-
-/// The coordinations of this process. One that nobody holds is not here: it is on record.
-#[derive(Default)]
-pub(in crate::app) struct Lives {
-    lives: Mutex<HashMap<Key, Weak<Live>>>,
-    streams: Arc<AtomicUsize>,
-}
-
-/// Counts one attached stream until it is dropped.
-pub(super) struct Place(Arc<AtomicUsize>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-impl Lives {
-    /// The one of an id, which may have to be read first.
-    pub(super) fn get(&self, namespace: &Namespace, id: &CoordinationId) -> Arc<Live> {
-        let mut lives = lock(&self.lives);
-        let key = (namespace.clone(), id.clone());
-        if let Some(live) = lives.get(&key).and_then(Weak::upgrade) {
-            return live;
-        }
-        // So that those which ended leave nothing behind.
-        if lives.len() >= 2 * lives.values().filter(|live| live.strong_count() > 0).count() + 64 {
-            lives.retain(|_, live| live.strong_count() > 0);
-        }
-        let live = Live::new(namespace.clone(), id.clone(), false);
-        lives.insert(key, Arc::downgrade(&live));
-        live
-    }
-
-    /// Room for one more stream.
-    pub(super) fn stream(&self, max: usize) -> Result<Place, Fault> {
-        let place = Place(Arc::clone(&self.streams));
-        if self.streams.fetch_add(1, Ordering::AcqRel) < max {
-            return Ok(place);
-        }
-        let message = format!("{max} streams of coordinations are attached, which is the limit: wait a moment");
-        Err(Fault::new(Reason::LimitExceeded, message)
-            .with("limit", "max_coordination_streams")
-            .with("max", max)
-            .retry_after(1_000))
-    }
-
-    /// How many streams there are.
-    pub(in crate::app) fn streams(&self) -> usize {
-        self.streams.load(Ordering::Acquire)
-    }
-
-    /// How many of a namespace have a stream.
-    pub(in crate::app) fn attached_in(&self, namespace: &Namespace) -> usize {
-        let lives = lock(&self.lives);
-        let of = lives.iter().filter(|((of, _), _)| of == namespace);
-        of.filter_map(|(_, live)| live.upgrade()).filter(|live| lock(&live.board).attached).count()
-    }
-
-    /// The one of an id, if it is at work or a stream is attached.
-    pub(super) fn find(&self, namespace: &Namespace, id: &CoordinationId) -> Option<Arc<Live>> {
-        lock(&self.lives).get(&(namespace.clone(), id.clone())).and_then(Weak::upgrade)
-    }
-}
 
 /// One coordination at work, or with a stream attached.
 pub(super) struct Live {
@@ -205,7 +138,7 @@ pub(super) enum Next {
     None,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing under these locks can panic half-way through a change.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,6 +9,7 @@ mod frame;
 mod generation;
 mod launch;
 mod live;
+mod lives;
 mod stream;
 pub mod told;
 mod transition;
@@ -18,7 +19,7 @@ use std::collections::BTreeMap;
 use crate::domain::coordination::Coordination;
 use crate::domain::id::{Moment, ThreadId};
 
-pub(super) use live::Lives;
+pub(super) use lives::Lives;
 pub use stream::{Stream, Voice};
 use told::{Ended, Pending, View};
 

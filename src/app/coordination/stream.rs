@@ -19,7 +19,8 @@ use crate::engine::backend::Delta;
 use super::super::flight::{Event as Flown, Flight, Watcher};
 use super::super::{App, Caller};
 use super::ask::{Answer, Said};
-use super::live::{Live, Next, Place, Recent};
+use super::live::{Live, Next, Recent};
+use super::lives::Place;
 use super::told::{Accepted, DetachReason, Told, What};
 
 /// Rejections and repetitions that wait to be told. A client that does not read them says nothing more.
