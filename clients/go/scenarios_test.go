@@ -26,9 +26,6 @@ import (
 	"antiphon/antiphontest"
 )
 
-// unplayed are the scenarios that this client cannot play, each with a reason.
-var unplayed = map[string]string{}
-
 type object = map[string]any
 
 type scenario struct {
@@ -59,9 +56,6 @@ func TestScenarios(t *testing.T) {
 	for _, path := range paths {
 		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
 		t.Run(name, func(t *testing.T) {
-			if why, ok := unplayed[name]; ok {
-				t.Skip(why)
-			}
 			text, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)

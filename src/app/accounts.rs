@@ -138,9 +138,8 @@ impl Accounts {
         let limits = &principal.limits;
         let mut uses = Vec::new();
         if let Some(max) = limits.runs_at_once {
-            let used = self.of(principal).runs.load(Ordering::Acquire).into();
-            let (max, unit) = (max.into(), "count".to_owned());
-            uses.push(LimitUse { name: "runs_at_once", used, max, unit, credential: credential() });
+            let used = self.of(principal).runs.load(Ordering::Acquire);
+            uses.push(LimitUse::count("runs_at_once", used, max, &principal.name));
         }
         if !limits.of_a_day().is_none() {
             let spent = self.spent(ledger, principal, now).await?;

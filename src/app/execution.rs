@@ -231,7 +231,7 @@ impl App {
         let Some((head, token)) = self.ledger.head(namespace, id).await.map_err(store_fault)? else {
             return Ok(None);
         };
-        if head.active_run.is_some() || head.exchange != run.from {
+        if !waits_for(&head, run) {
             return Ok(None);
         }
         // Whoever has it now is about to move it, so there is nothing to wait for.
@@ -328,10 +328,9 @@ impl App {
         let mut teller = Teller { flight: flight.as_ref(), companion: turn.companion.as_deref(), said: 0 };
         let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
         let Executed { observations, outcome } = executed;
-        self.meters.called(&self.engine.setup(), &observations);
-        let spent = self.engine.setup().spent(&observations, &cut(prompt, teller.said));
+        let spent = self.consumed(&observations, prompt, teller.said);
         // Both are on record when the caller is told; they mostly share one write to disk.
-        let charged = self.accounts.charge(&self.ledger, &caller.principal, self.clock.now(), &spent);
+        let charged = self.charge(caller, &spent);
         let ended = async {
             match outcome {
                 Ok(answer) => {
@@ -358,6 +357,20 @@ impl App {
             }
         };
         futures::join!(ended, charged).0
+    }
+
+    /// What calls to providers came to, which are over. One that was given up counts as what is taken to be sent and the bytes that came.
+    pub(super) fn consumed(&self, observations: &[Observation], prompt: u64, said: usize) -> Spent {
+        let setup = self.engine.setup();
+        self.meters.called(&setup, observations);
+        let written = u64::try_from(said.div_ceil(BYTES_OF_A_TOKEN)).unwrap_or(u64::MAX);
+        let cut = Usage { input_tokens: Some(prompt), output_tokens: Some(written), ..Usage::default() };
+        setup.spent(observations, &cut)
+    }
+
+    /// Puts what was spent on the account of who calls.
+    pub(super) async fn charge(&self, caller: &Caller, spent: &Spent) {
+        self.accounts.charge(&self.ledger, &caller.principal, self.clock.now(), spent).await;
     }
 
     /// Whether a call may be made for somebody, as a part of something larger or not: what was spent already does not reach a limit.
@@ -527,15 +540,14 @@ impl<T: Send + Sync> Events for Teller<'_, T> {
     }
 }
 
+/// Whether a thread is as a run that let it go had found it: nothing came in between.
+pub(super) fn waits_for(head: &Head, run: &Run) -> bool {
+    head.active_run.is_none() && head.exchange == run.from
+}
+
 /// Tokens that a call is taken to send.
 pub(super) fn prompt_tokens(history: &[Message], plan: &Plan) -> u64 {
     history.iter().chain(&plan.messages).fold(0, |sum: u64, message| sum.saturating_add(tokens(message)))
-}
-
-/// What a call is taken to have consumed that was given up after so many bytes of its answer.
-pub(super) fn cut(prompt: u64, said: usize) -> Usage {
-    let written = u64::try_from(said.div_ceil(BYTES_OF_A_TOKEN)).unwrap_or(u64::MAX);
-    Usage { input_tokens: Some(prompt), output_tokens: Some(written), ..Usage::default() }
 }
 
 fn claimed_run(

@@ -14,7 +14,7 @@ use crate::domain::usage::Usage;
 use crate::engine::{Asked, Context, Execution, Plan, only_in_coordinate};
 
 use super::base::Parent;
-use super::execution::{Teller, cancelled, cut, pairing_refused, prompt_tokens};
+use super::execution::{Teller, cancelled, pairing_refused, prompt_tokens};
 use super::flight::{Event, Flight, Probing, Watcher};
 use super::fork::Point;
 use super::turn::{OnDisconnect, Uncaptured};
@@ -150,9 +150,8 @@ impl App {
         };
         let mut teller = Teller { flight, companion: None, said: 0 };
         let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
-        self.meters.called(&self.engine.setup(), &executed.observations);
-        let spent = self.engine.setup().spent(&executed.observations, &cut(prompt, teller.said));
-        self.accounts.charge(&self.ledger, &caller.principal, self.clock.now(), &spent).await;
+        let spent = self.consumed(&executed.observations, prompt, teller.said);
+        self.charge(caller, &spent).await;
         let answer = executed.outcome.map_err(|fault| flight.end(fault))?;
         let mut warnings = plan.warnings;
         warnings.extend(answer.warnings);

@@ -47,8 +47,7 @@ impl App {
         if caller.only_namespace().is_none() {
             let of = |name, used: usize, max: usize| {
                 let count = |of: usize| u64::try_from(of).unwrap_or(u64::MAX);
-                let (unit, credential) = ("count".to_owned(), String::new());
-                LimitUse { name, used: count(used), max: count(max), unit, credential }
+                LimitUse::count(name, count(used), count(max), "")
             };
             uses.push(of("max_runs", self.runs_at_work(), self.limits.max_runs));
             let streams = self.coordination_streams();

@@ -66,22 +66,9 @@ pub fn door(config: &Config, base: &Path, clock: &Arc<dyn Clock>) -> Result<Arc<
     }
     let mut mistakes = Vec::new();
     let keys = config.keys_file.as_ref().map(|file| base.join(file));
-    let ring = match keys.as_deref().map(|file| KeyRing::read(file, &config.limits)) {
-        Some(Ok(ring)) => ring,
-        Some(Err(found)) => {
-            mistakes.extend(found);
-            KeyRing::default()
-        }
-        None => KeyRing::default(),
-    };
-    let tokens = match config.jwt.as_ref().map(|jwt| jwt::Tokens::read(jwt, base, &config.limits)) {
-        Some(Ok(tokens)) => Some(tokens),
-        Some(Err(found)) => {
-            mistakes.extend(found);
-            None
-        }
-        None => None,
-    };
+    let ring = keys.as_deref().map(|file| KeyRing::read(file, &config.limits));
+    let tokens = config.jwt.as_ref().map(|jwt| jwt::Tokens::read(jwt, base, &config.limits));
+    let (ring, tokens) = (taken(ring, &mut mistakes), taken(tokens, &mut mistakes));
     if !mistakes.is_empty() {
         return Err(mistakes);
     }
@@ -89,11 +76,16 @@ pub fn door(config: &Config, base: &Path, clock: &Arc<dyn Clock>) -> Result<Arc<
         keys,
         base: base.to_owned(),
         limits: config.limits.clone(),
-        ring: ArcSwap::from_pointee(ring),
+        ring: ArcSwap::from_pointee(ring.unwrap_or_default()),
         tokens: ArcSwap::from_pointee(tokens),
         uses: Uses::default(),
         clock: Arc::clone(clock),
     }))
+}
+
+/// What was read, if it was to be and could be; its mistakes go to the others.
+fn taken<T>(read: Option<Result<T, Vec<Mistake>>>, mistakes: &mut Vec<Mistake>) -> Option<T> {
+    read?.map_err(|found| mistakes.extend(found)).ok()
 }
 
 /// A door at which credentials are asked for.

@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use antiphon::domain::fault::Reason;
-use antiphon::domain::id::Moment;
-use antiphon::domain::source::Clock;
 use antiphon::grpc::pb;
 use tonic::{Code, Status};
 
+use crate::support::clock::Set;
 use crate::support::provider::{Gate, Provider};
 use crate::support::server::{Running, Sources, openai, openai_with};
 use crate::support::{ask, refused};
@@ -238,15 +237,6 @@ async fn a_changed_backend_makes_it_stale() {
         "default_profile = \"c\"\n[profiles.c]\nbackend = \"c\"\nmodel = \"m\"\n[backends.c]\nkind = \"scripted\"\n";
     let server = server.restart_with(gone).await;
     refused::is(&captured(&server, &id, "").await.unwrap_err(), Code::FailedPrecondition, Reason::PreparedStale);
-}
-
-/// A clock that is set by hand.
-struct Set(AtomicU64);
-
-impl Clock for Set {
-    fn now(&self) -> Moment {
-        Moment(self.0.load(Ordering::SeqCst))
-    }
 }
 
 /// One that expired, one that never was, and one whose id says nothing are all the same; a run of it that is on record keeps its answer. The

@@ -1,5 +1,8 @@
 //! Export and Import: everything comes back as it was, what is there stays, and nothing wrong gets in.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use antiphon::domain::fault::Reason;
 use antiphon::grpc::pb;
 use pb::graph_scope::Scope;
@@ -7,7 +10,8 @@ use pb::import_request::Part;
 use tonic::Code;
 
 use crate::look;
-use crate::support::server::{Running, scripted};
+use crate::support::clock::Forward;
+use crate::support::server::{Running, Sources, scripted};
 use crate::support::transfer::{self, counts, export, findings, import, import_as};
 use crate::support::{ask, refused};
 
@@ -25,7 +29,11 @@ fn image(bytes: usize) -> pb::Part {
 
 /// A server with a bit of everything: a thread with a tool loop, a fork, a large image said twice, a bare exchange, a failed run.
 async fn furnished() -> (Running, Vec<String>) {
-    let server = Running::start(scripted("")).await;
+    furnished_with(Sources::real()).await
+}
+
+async fn furnished_with(sources: Sources) -> (Running, Vec<String>) {
+    let server = Running::start_with(scripted(""), sources).await;
     let mut client = server.exchanges();
     let mut ids = Vec::new();
     let mut request = ask::text_as("r1", "hello");
@@ -124,7 +132,8 @@ async fn a_scope_brings_what_it_needs() {
 /// An export that broke off goes on with the same state, whatever was written since.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_export_goes_on_where_it_broke_off() {
-    let (server, _) = furnished().await;
+    let clock = Arc::new(Forward::default());
+    let (server, _) = furnished_with(Sources { clock: clock.clone(), ..Sources::real() }).await;
     let mut stream = server.admin().export(pb::ExportRequest::default()).await.unwrap().into_inner();
     let mut received = String::new();
     let mut snapshot_id = String::new();
@@ -144,9 +153,14 @@ async fn an_export_goes_on_where_it_broke_off() {
     let whole = received + &rest;
     assert_eq!(summary.blake3, blake3::hash(whole.as_bytes()).to_hex().to_string());
     assert!(!whole.contains("later"), "it is of the moment when it began");
-    let status = server.admin().export(request).await.unwrap_err();
+    let end = pb::ExportRequest { after_line: summary.line_count, ..request };
+    let (nothing, again) =
+        transfer::read(server.admin().export(end.clone()).await.unwrap().into_inner()).await.unwrap();
+    assert_eq!((nothing.as_str(), again.blake3), ("", summary.blake3), "the end can be lost on the way too");
+    clock.by(Duration::from_mins(1));
+    let status = server.admin().export(end).await.unwrap_err();
     refused::is(&status, Code::InvalidArgument, Reason::InvalidFields);
-    assert_eq!(refused::fields(&status), ["snapshot_id"], "what was received to its end is not kept");
+    assert_eq!(refused::fields(&status), ["snapshot_id"], "what was sent to its end is not kept for long");
 }
 
 /// Every way in which lines can be wrong is refused with the line and the way out; what was good before stays, and the rest can follow.

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use antiphon::domain::fault::Reason;
-use antiphon::domain::id::Moment;
-use antiphon::domain::source::Clock;
 use antiphon::grpc::pb;
 use tonic::Code;
 
 use crate::served::Served;
+use crate::support::clock::Set;
 use crate::support::provider::{Entry, Gate};
 use crate::support::server::{Running, Sources, scripted};
 use crate::support::{ask, look, refused, stub};
@@ -169,15 +168,6 @@ async fn b088_a_fork_beside_a_run_at_work_begins_at_what_is_complete() {
     gate.open();
     while stream.message().await.unwrap().is_some() {}
     assert_eq!(look::thread(&served.server, "t").await.turn_count, 2);
-}
-
-/// A clock that is set by hand.
-struct Set(AtomicU64);
-
-impl Clock for Set {
-    fn now(&self) -> Moment {
-        Moment(self.0.load(Ordering::Acquire))
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

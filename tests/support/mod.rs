@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each binary uses the part that it needs")]
 
 pub(crate) mod ask;
+pub(crate) mod clock;
 pub(crate) mod coordinate;
 pub(crate) mod documents;
 pub(crate) mod http2;

@@ -125,19 +125,20 @@ pub struct LimitUse {
     pub credential: String,
 }
 
+impl LimitUse {
+    /// Of a limit of things that are counted.
+    pub fn count(name: &'static str, used: impl Into<u64>, max: impl Into<u64>, credential: &str) -> Self {
+        let (unit, credential) = ("count".to_owned(), credential.to_owned());
+        Self { name, used: used.into(), max: max.into(), unit, credential }
+    }
+}
+
 impl AtWork {
     /// The limits that there are of calls, with what is used of them.
     pub fn uses(&self) -> Vec<LimitUse> {
         let limits = &self.principal.limits;
-        let of = |name, used: u32, max: Option<u32>| {
-            max.map(|max| LimitUse {
-                name,
-                used: used.into(),
-                max: max.into(),
-                unit: "count".to_owned(),
-                credential: self.principal.name.clone(),
-            })
-        };
+        let of =
+            |name, used: u32, max: Option<u32>| max.map(|max| LimitUse::count(name, used, max, &self.principal.name));
         [
             of("calls_at_once", self.calls, limits.calls_at_once),
             of("streams_at_once", self.streams, limits.streams_at_once),

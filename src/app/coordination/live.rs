@@ -95,6 +95,12 @@ struct Board {
 }
 
 impl Board {
+    /// Whether a turn is at work, or an answer waits for admission.
+    fn is_at_work(&self) -> bool {
+        let runs = self.now.as_ref().is_some_and(|now| matches!(now.state, State::TurnRunning(_)));
+        runs || self.starting.is_some()
+    }
+
     /// Whether the turn at work need not wait for the client to read.
     fn has_room(&self) -> bool {
         !self.attached || !self.listens || self.impatient || self.unread < MAX_UNREAD
@@ -390,16 +396,14 @@ impl Live {
     /// Whether nothing goes on by itself: no turn at work, and no answer that waits for admission.
     pub(super) fn is_quiet(&self) -> bool {
         let board = self.board();
-        let at_work = board.now.as_ref().is_some_and(|now| matches!(now.state, State::TurnRunning(_)));
-        !at_work && board.starting.is_none() && board.entering == 0 && !board.writing
+        !board.is_at_work() && board.entering == 0
     }
 
     /// Whether a broken stream cancels what is at work.
     pub(super) fn breaks_with_stream(&self) -> bool {
         let board = self.board();
         // What is only being written, such as that a stream before this one went, is no turn.
-        let at_work = board.now.as_ref().is_some_and(|now| matches!(now.state, State::TurnRunning(_)));
-        (at_work || board.starting.is_some()) && board.on_disconnect == OnDisconnect::Cancel
+        board.is_at_work() && board.on_disconnect == OnDisconnect::Cancel
     }
 
     /// Waits until the attached stream has told enough of the answer at work, or the patience is over: a client that does not read makes its

@@ -21,7 +21,7 @@ use crate::store::ledger::Changes;
 
 use super::completion::completed_run;
 use super::preparation::pairing_refused;
-use super::{Finished, Teller, cancelled, cut, prompt_tokens};
+use super::{Finished, Teller, cancelled, prompt_tokens};
 
 /// What was said before a turn that leaves nothing behind.
 #[derive(Clone, Default)]
@@ -235,9 +235,8 @@ impl App {
             cancel: Some(flight.cancel.clone()),
         };
         let (plan, executed) = self.engine.execute_with_fallbacks(plan, permit, execution, &mut teller).await;
-        self.meters.called(&self.engine.setup(), &executed.observations);
-        let spent = self.engine.setup().spent(&executed.observations, &cut(prompt, teller.said));
-        self.accounts.charge(&self.ledger, &caller.principal, self.clock.now(), &spent).await;
+        let spent = self.consumed(&executed.observations, prompt, teller.said);
+        self.charge(caller, &spent).await;
         let now = self.clock.now();
         let answer = match executed.outcome {
             Ok(answer) => answer,

@@ -21,6 +21,8 @@ use crate::engine::backend::Outbound;
 use crate::engine::{Asked, Context, Plan, only_in_coordinate};
 use crate::store::ledger::Token;
 
+use super::waits_for;
+
 /// A turn with all that was decided before its claim.
 pub(in crate::app) struct Decided {
     pub(in crate::app) start: Start,
@@ -229,8 +231,8 @@ impl App {
             }
             // A newer run may have gone on from the head since; then the thread is no longer this run's to move. A run that was cancelled has
             // let it go, and has it back with its next try where nothing came in between.
-            let is_back = run.is_some_and(|run| run.state == State::Cancelled && run.from == head.exchange);
-            if head.active_run.as_ref() == Some(&asks.flight.run_id) || head.active_run.is_none() && is_back {
+            let is_back = run.is_some_and(|run| run.state == State::Cancelled && waits_for(&head, run));
+            if is_back || head.active_run.as_ref() == Some(&asks.flight.run_id) {
                 start.thread = Some(StartThread::Move(thread, head, token));
             }
         }

@@ -3,8 +3,10 @@
 mod import;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::{Mutex, OwnedSemaphorePermit, RwLock, Semaphore, mpsc};
+use tokio::sync::{Mutex, MutexGuard, OwnedSemaphorePermit, RwLock, Semaphore, mpsc};
+use tokio::time::sleep;
 
 pub use self::import::{Import, Importing, Told, Total};
 pub use crate::store::transfer::{Chunk, Summary};
@@ -23,6 +25,8 @@ const MAX_AT_WORK: usize = 4;
 const MAX_KEPT: usize = 2;
 /// For how long, in milliseconds.
 const KEPT_MS: u64 = 15 * 60 * 1_000;
+/// For how long when everything was sent, whose end can still be lost on the way.
+const KEPT_AT_THE_END_MS: u64 = 60 * 1_000;
 /// Chunks that may wait for whoever receives them.
 const AHEAD: usize = 4;
 
@@ -47,7 +51,9 @@ struct Kept {
     what: String,
     store: Arc<dyn Store>,
     at: Moment,
-    used_at: Moment,
+    until: Moment,
+    /// Everything was sent since it was last asked for.
+    sent: bool,
 }
 
 /// An export under way.
@@ -115,10 +121,8 @@ impl App {
     /// # Errors
     /// When the caller may not, or too many exports are at work.
     pub async fn backup(self: &Arc<Self>, caller: &Caller, all_namespaces: bool) -> Result<Exporting, Fault> {
-        if all_namespaces {
-            caller.speaks_for_the_server()?;
-        }
         let namespaces = if all_namespaces {
+            caller.speaks_for_the_server()?;
             self.ledger.store().namespaces().await.map_err(store_fault)?
         } else {
             vec![caller.namespace.clone()]
@@ -149,12 +153,19 @@ impl App {
         let (app, namespace) = (Arc::clone(self), caller.namespace.clone());
         // Ends when nobody receives any more.
         tokio::spawn(async move {
-            app.carry(verb, &namespace, &moment, &export, out).await;
+            let keeps_ms = app.carry(verb, &namespace, &moment, &export, out).await;
             drop::<OwnedSemaphorePermit>(permit);
+            drop(moment);
+            let app = Arc::downgrade(&app);
+            sleep(Duration::from_millis(keeps_ms)).await;
+            if let Some(app) = app.upgrade() {
+                drop(app.forget_moments().await);
+            }
         });
         Ok(Exporting { snapshot_id, told })
     }
 
+    /// Sends an export, and says for how many milliseconds its moment is kept from then on.
     async fn carry(
         &self,
         verb: &'static str,
@@ -162,7 +173,7 @@ impl App {
         moment: &Kept,
         export: &transfer::Export,
         out: mpsc::Sender<Result<Exported, Fault>>,
-    ) {
+    ) -> u64 {
         let ledger = Ledger::new(Arc::clone(&moment.store));
         let (chunks, mut written) = mpsc::channel(1);
         let to = out.clone();
@@ -185,8 +196,9 @@ impl App {
             Ok(summary) => {
                 let (lines, bytes) = (summary.lines, summary.bytes);
                 tracing::info!(target: AUDIT, verb, namespace, snapshot_id, lines, bytes, "transfer.sent");
+                self.keep_moment(&moment.id, KEPT_AT_THE_END_MS, true).await;
                 if out.send(Ok(Exported::Done(summary))).await.is_ok() {
-                    self.transfers.kept.lock().await.retain(|kept| kept.id != moment.id);
+                    return KEPT_AT_THE_END_MS;
                 }
             }
             Err(Stopped::Gone) => tracing::info!(target: AUDIT, verb, namespace, snapshot_id, "transfer.broke_off"),
@@ -203,29 +215,48 @@ impl App {
                 out.send(Err(fault)).await.ok();
             }
         }
+        self.keep_moment(&moment.id, KEPT_MS, false).await;
+        KEPT_MS
+    }
+
+    async fn keep_moment(&self, id: &str, keeps_ms: u64, sent: bool) {
+        let until = Moment(self.clock.now().0 + keeps_ms);
+        let mut kept = self.transfers.kept.lock().await;
+        // Who broke off and came again for the rest may be found to be gone only after that rest was sent.
+        if let Some(kept) = kept.iter_mut().find(|kept| kept.id == id && (sent || !kept.sent)) {
+            (kept.until, kept.sent) = (until, sent);
+        }
     }
 
     /// A new moment of the store, or one that is kept.
     async fn moment(&self, what: String, id: &str) -> Result<Kept, Fault> {
+        let mut kept = self.forget_moments().await;
         let now = self.clock.now();
-        let mut kept = self.transfers.kept.lock().await;
-        kept.retain(|kept| now.0.saturating_sub(kept.used_at.0) < KEPT_MS);
+        let until = Moment(now.0 + KEPT_MS);
         if !id.is_empty() {
             let found = kept.iter_mut().find(|kept| kept.id == id && kept.what == what);
             let found = found.ok_or_else(|| {
                 let message = "names no export of these scopes that can go on: begin again without it; an import skips what it has";
                 Fault::field("snapshot_id", message)
             })?;
-            found.used_at = now;
+            (found.until, found.sent) = (until, false);
             return Ok(found.clone());
         }
         let store = self.ledger.store().snapshot().await.map_err(store_fault)?;
-        let moment = Kept { id: self.ids.uuid().to_string(), what, store, at: now, used_at: now };
+        let moment = Kept { id: self.ids.uuid().to_string(), what, store, at: now, until, sent: false };
         if kept.len() >= MAX_KEPT {
             kept.remove(0);
         }
         kept.push(moment.clone());
         Ok(moment)
+    }
+
+    /// Lets go of the moments whose time is over, and gives what is left.
+    async fn forget_moments(&self) -> MutexGuard<'_, Vec<Kept>> {
+        let mut kept = self.transfers.kept.lock().await;
+        let now = self.clock.now();
+        kept.retain(|kept| now < kept.until);
+        kept
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{CallId, CoordinationId, ExchangeId, Hash, Moment, RunId};
 use crate::domain::run::{AttemptKind, OnDisconnect};
-use crate::domain::spend::SpendLimit;
+use crate::domain::spend::{SpendLimit, Spent};
 use crate::domain::thread::{OnBusy, Unanswered};
 
 pub(crate) fn terms(additional_turns: u32, tool_round_limit: u32) -> Terms {
@@ -418,4 +418,14 @@ fn a_turn_that_was_cancelled_twice_tells_the_first_cause() {
     assert!(
         matches!(&step.after.state, State::TurnRunning(Turn { cancelled: Some(first), .. }) if first.message == "enough")
     );
+}
+
+#[test]
+fn what_is_spent_adds_up_until_the_end() {
+    let spent = |tokens| Event::Spent(Spent { tokens, ..Spent::default() });
+    let twice = after(begun(3, 1), &[turn("r"), spent(2), completed(2, &[]), turn("s"), spent(3)]);
+    assert_eq!((twice.after.spent.tokens, twice.frames.len()), (5, 0));
+    assert!(matches!(twice.after.state, State::TurnRunning(_)));
+    let over = after(begun(3, 1), &[Event::Stop { answered: answered() }]).after;
+    assert!(refused(&over, spent(1)));
 }

@@ -196,19 +196,14 @@ fn revoke(id: &str, file: &Path, context: &mut Context<'_>) -> Result<(), Failur
     Ok(terminal.line(&format!("revoked {} of {}", kept.id, kept.name))?)
 }
 
-/// Limits of a key for people, as they are named where they are given.
+/// Limits of a key for people, each by its name in the file.
 fn limits(limits: &Limits) -> String {
-    let of = |name: &str, limit: Option<String>| limit.map(|limit| format!("{name} {limit}"));
-    let all = [
-        of("calls-at-once", limits.calls_at_once.map(|n| n.to_string())),
-        of("calls-per-second", limits.calls_per_second.map(|n| n.to_string())),
-        of("streams-at-once", limits.streams_at_once.map(|n| n.to_string())),
-        of("coordinations-at-once", limits.coordinations_at_once.map(|n| n.to_string())),
-        of("runs-at-once", limits.runs_at_once.map(|n| n.to_string())),
-        of("tokens-per-day", limits.tokens_per_day.map(|n| n.to_string())),
-        of("cost-per-day", limits.cost_per_day.as_ref().map(ToString::to_string)),
-    ];
-    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let Ok(Value::Object(limits)) = serde_json::to_value(limits) else { return String::new() };
+    let told = limits.iter().map(|(name, limit)| match limit {
+        Value::String(cost) => format!("{name} {cost}"),
+        count => format!("{name} {count}"),
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// A key as it is told, without its hash.

@@ -1,40 +1,22 @@
 //! What time does: deadlines, decisions that take too long, coordinations that are left alone, streams on which nothing happens.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use antiphon::domain::fault::Reason;
-use antiphon::domain::id::Moment;
 use antiphon::domain::source::Clock;
 use antiphon::grpc::pb;
-use antiphon::ops::source::SystemClock;
 use pb::coordinate_response::Frame as Told;
 use pb::coordination_ended::Outcome;
 use tonic::Code;
 
 use super::{asked, asked_on_thread, captured, coordinations, got, let_go};
+use crate::support::clock::Forward;
 use crate::support::coordinate::{Loop, answer, attach, start, start_on, start_with, stop, turn_of};
 use crate::support::provider::{Gate, Outcome as Answered};
 use crate::support::server::{Running, Sources, scripted};
 use crate::support::{ask, refused};
 use crate::{look, stub};
-
-/// The real clock, put forward by hand.
-#[derive(Default)]
-struct Forward(AtomicU64);
-
-impl Forward {
-    fn by(&self, time: Duration) {
-        self.0.fetch_add(u64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
-    }
-}
-
-impl Clock for Forward {
-    fn now(&self) -> Moment {
-        Moment(SystemClock.now().0 + self.0.load(Ordering::SeqCst))
-    }
-}
 
 async fn with_clock(config: &str) -> (Arc<Forward>, Running, String) {
     let clock = Arc::new(Forward::default());
