@@ -1,6 +1,8 @@
 //! Explaining: the request that a turn would send, or that an exchange did send, with each setting and what is adapted. It must not call
 //! anybody, write anything, or wait for a thread.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use crate::domain::exchange::{Exchange, Responder};
@@ -90,7 +92,7 @@ impl App {
             .cloned();
         let Some((hash, bytes)) = first.and_then(|first| Some((first.request_hash?, first.request_bytes))) else {
             let sent = Sent { hash: None, bytes: 0, differs: Some("this server did not make the call".to_owned()) };
-            return as_stored(detailed, path, sent);
+            return as_stored(detailed, &path, sent);
         };
         let offer = Offer { offered: detailed.offered.clone(), standing: detailed.standing.clone() };
         let stored = &detailed.exchange;
@@ -100,11 +102,11 @@ impl App {
             Err(fault) if fault.reason == Reason::ResourceNotFound => {
                 let backend = &stored.responder.backend_id;
                 let differs = format!("there is no backend `{backend}` any more, so its body cannot be derived");
-                return as_stored(detailed, path, Sent { hash: Some(hash), bytes, differs: Some(differs) });
+                return as_stored(detailed, &path, Sent { hash: Some(hash), bytes, differs: Some(differs) });
             }
             Err(fault) => return Err(fault),
         };
-        let history = view::apply(&mut plan, path)?;
+        let history = view::apply(&mut plan, &path)?;
         // Which of the two it was is not on record, and does not matter to anything but the body.
         let whole = self.engine.outbound(&plan, history.clone(), false)?;
         let streamed = self.engine.outbound(&plan, history.clone(), true)?;
@@ -116,7 +118,7 @@ impl App {
         Ok(Explained { sent, ..Explained::of(plan, history, outbound) })
     }
 
-    async fn path_before(&self, namespace: &Namespace, exchange: &Exchange) -> Result<Vec<Exchange>, Fault> {
+    async fn path_before(&self, namespace: &Namespace, exchange: &Exchange) -> Result<Vec<Arc<Exchange>>, Fault> {
         match exchange.parent {
             Some(parent) => self.path_of(namespace, &self.parent(namespace, parent).await?).await,
             None => Ok(Vec::new()),
@@ -156,9 +158,9 @@ fn length(outbound: &Outbound) -> u64 {
 ///
 /// # Errors
 /// When the view of the history that was sent cannot be made again.
-fn as_stored(detailed: Detailed, path: Vec<Exchange>, sent: Sent) -> Result<Explained, Fault> {
+fn as_stored(detailed: Detailed, path: &[Arc<Exchange>], sent: Sent) -> Result<Explained, Fault> {
     let exchange = detailed.exchange;
-    let mut messages = view::viewed(path, history_view(&exchange.settings))?.messages;
+    let mut messages = view::viewed(&path, history_view(&exchange.settings))?.messages;
     messages.extend(exchange.messages);
     Ok(Explained {
         messages,

@@ -1,6 +1,8 @@
 //! Inspecting: one exchange with everything known of it, and its history in pages. It must not render, call anybody or change anything
 //! (rule 13).
 
+use std::sync::Arc;
+
 use crate::domain::exchange::Exchange;
 use crate::domain::fault::Fault;
 use crate::domain::id::ExchangeId;
@@ -11,7 +13,7 @@ use super::{App, Caller, store_fault};
 /// A page of a history.
 pub struct Page {
     /// The exchanges of this page, root first.
-    pub exchanges: Vec<Exchange>,
+    pub exchanges: Vec<Arc<Exchange>>,
     /// The depth of the next page's first one; absent on the last.
     pub next_depth: Option<u64>,
 }
@@ -41,7 +43,7 @@ impl App {
         let parent = self.parent(namespace, id).await?;
         let last = parent.exchange.depth;
         let Some(place) = parent.place else {
-            return Ok(Page { exchanges: vec![parent.exchange], next_depth: None });
+            return Ok(Page { exchanges: vec![Arc::new(parent.exchange)], next_depth: None });
         };
         let path = self.ledger.path(namespace, place).await.map_err(store_fault)?;
         let exchanges = self

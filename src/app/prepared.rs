@@ -194,7 +194,7 @@ impl App {
             Some(id) => self.path_of(namespace, &self.parent(namespace, id).await?).await?,
             None => Vec::new(),
         };
-        let history = view::apply(&mut plan, path)?;
+        let history = view::apply(&mut plan, &path)?;
         // What the view left out was told when it was prepared.
         plan.warnings.clone_from(&prepared.plan.warnings);
         let outbound = self.engine.outbound(&plan, history.clone(), false)?;

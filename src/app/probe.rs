@@ -85,7 +85,7 @@ impl App {
         }
         plan.messages = paired.messages;
         let path = self.path_of(&caller.namespace, &parent).await?;
-        let history = view::apply(&mut plan, path)?;
+        let history = view::apply(&mut plan, &path)?;
         let flight = Flight::new(self.new_run_id(), Hash::of(b"probe"), OnDisconnect::Cancel, self.flights.interrupt());
         let watcher = flight.watch(false, caller.deadline);
         drift::tell(&drifts, &self.meters);

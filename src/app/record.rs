@@ -2,6 +2,7 @@
 //! call a provider.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::domain::exchange::{Exchange, Origin};
 use crate::domain::fault::{Fault, Reason};
@@ -194,7 +195,7 @@ impl App {
             changes.hold_version(known.last.as_ref().and_then(|parent| parent.exchange.workspace.after));
             changes.append(new.exchanges.clone(), known.last.as_ref().and_then(|parent| parent.place));
         }
-        let end = new.exchanges.last().or(known.matched.last()).or(known.last.as_ref().map(|parent| &parent.exchange));
+        let end = new.exchanges.last().or(known.matched.last().map(Arc::as_ref)).or(known.last.as_ref().map(|parent| &parent.exchange));
         let moved = match end {
             Some(end) => {
                 let is_new = !new.exchanges.is_empty();
@@ -421,7 +422,7 @@ impl App {
 }
 
 fn described(cuts: &Cuts, known: &Known, new: &New) -> Vec<RecordedExchange> {
-    let matched = known.matched.iter().map(|exchange| (exchange, true));
+    let matched = known.matched.iter().map(|exchange| (exchange.as_ref(), true));
     let new = new.exchanges.iter().map(|exchange| (exchange, false));
     let exchanges = matched.chain(new).zip(&cuts.cuts);
     exchanges

@@ -1,6 +1,7 @@
 //! Threads: make, read, list, change and remove bookmarks, and list the turns on their paths. It must not know how a turn is executed.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
@@ -379,7 +380,7 @@ impl App {
                     return Ok((turns, Some(exchange.depth)));
                 }
                 depth = exchange.depth.saturating_add(1);
-                add_turn(&mut turns, exchange, same);
+                add_turn(&mut turns, Arc::unwrap_or_clone(exchange), same);
             }
         }
     }

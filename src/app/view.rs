@@ -1,6 +1,8 @@
 //! The history before a turn as it is read and as it is sent: bounded, and cut down where the request has a view. It must not know what the
 //! turn brings, nor change what is stored.
 
+use std::sync::Arc;
+
 use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph::Place;
@@ -15,7 +17,7 @@ use super::{App, store_fault};
 
 impl App {
     /// The whole path that ends with an exchange.
-    pub(super) async fn path_of(&self, namespace: &Namespace, parent: &Parent) -> Result<Vec<Exchange>, Fault> {
+    pub(super) async fn path_of(&self, namespace: &Namespace, parent: &Parent) -> Result<Vec<Arc<Exchange>>, Fault> {
         let max = self.limits.max_history_exchanges;
         if parent.exchange.depth >= max {
             let message = format!(
@@ -29,11 +31,11 @@ impl App {
         }
         match parent.place {
             Some(place) => self.bounded_path(namespace, place).await,
-            None => Ok(vec![parent.exchange.clone()]),
+            None => Ok(vec![Arc::new(parent.exchange.clone())]),
         }
     }
 
-    async fn bounded_path(&self, namespace: &Namespace, place: Place) -> Result<Vec<Exchange>, Fault> {
+    async fn bounded_path(&self, namespace: &Namespace, place: Place) -> Result<Vec<Arc<Exchange>>, Fault> {
         let path = self.ledger.path(namespace, place).await.map_err(store_fault)?;
         let max = self.limits.max_history_bytes;
         let exchanges = self.ledger.exchanges(namespace, &path, 1, usize::MAX, max).await.map_err(store_fault)?;
@@ -51,7 +53,7 @@ impl App {
 ///
 /// # Errors
 /// When the view names an exchange that no turn of the path begins with.
-pub(super) fn apply(plan: &mut Plan, path: Vec<Exchange>) -> Result<Vec<Message>, Fault> {
+pub(super) fn apply(plan: &mut Plan, path: &[Arc<Exchange>]) -> Result<Vec<Message>, Fault> {
     let Viewed { messages, cut } = viewed(path, plan.history_view)?;
     if let Some(cut) = cut {
         plan.narrowed = true;
@@ -64,7 +66,7 @@ pub(super) fn apply(plan: &mut Plan, path: Vec<Exchange>) -> Result<Vec<Message>
 ///
 /// # Errors
 /// When the view names an exchange that no turn of the path begins with.
-pub(super) fn viewed(path: Vec<Exchange>, asked: Option<View>) -> Result<Viewed, Fault> {
+pub(super) fn viewed(path: &[Arc<Exchange>], asked: Option<View>) -> Result<Viewed, Fault> {
     view(path, asked).map_err(|error| {
         let what = match error {
             Error::NotOnPath => {

@@ -1,6 +1,8 @@
 //! Views: which part of a history is sent. A cut goes between turns only, so that no call loses its result, and what was said by the system
 //! stays. It must not know who asked for a view, nor what is stored, which is always the whole history.
 
+use std::borrow::Borrow;
+
 use super::exchange::Exchange;
 use super::id::ExchangeId;
 use super::message::{Kind, Message, Part, Role};
@@ -59,9 +61,10 @@ pub enum Error {
 ///
 /// # Errors
 /// When the view names an exchange that no turn on the path begins with.
-pub fn view(path: Vec<Exchange>, view: Option<View>) -> Result<Viewed, Error> {
+pub fn view(path: &[impl Borrow<Exchange>], view: Option<View>) -> Result<Viewed, Error> {
+    let path: Vec<&Exchange> = path.iter().map(Borrow::borrow).collect();
     let turns = turns(&path);
-    let at_work = usize::from(path.last().is_some_and(Exchange::is_pending));
+    let at_work = usize::from(path.last().is_some_and(|last| last.is_pending()));
     let done = turns.len().saturating_sub(at_work);
     let first = match view {
         None => 0,
@@ -89,10 +92,9 @@ pub fn view(path: Vec<Exchange>, view: Option<View>) -> Result<Viewed, Error> {
     let mut messages = Vec::with_capacity(of_messages);
     for (index, exchange) in path.into_iter().enumerate() {
         if index < begin {
-            messages.extend(exchange.messages.into_iter().filter(|message| message.role == Role::System));
+            messages.extend(exchange.messages.iter().filter(|message| message.role == Role::System).cloned());
         } else {
-            messages.extend(exchange.messages);
-            messages.push(exchange.assistant);
+            messages.extend(exchange.messages.iter().chain([&exchange.assistant]).cloned());
         }
     }
     let left_out = of_messages - messages.len();
@@ -101,7 +103,7 @@ pub fn view(path: Vec<Exchange>, view: Option<View>) -> Result<Viewed, Error> {
 }
 
 /// Where each turn begins. A run whose calls were given up is part of the turn that gave them up.
-fn turns(path: &[Exchange]) -> Vec<usize> {
+fn turns(path: &[&Exchange]) -> Vec<usize> {
     let begins = |index: &usize| {
         let turn = |at: usize| path.get(at).map(|exchange| exchange.turn);
         *index == 0 || turn(*index) != turn(*index - 1)
@@ -109,7 +111,7 @@ fn turns(path: &[Exchange]) -> Vec<usize> {
     (0..path.len()).filter(begins).collect()
 }
 
-fn size(path: &[Exchange], begin: usize, end: usize) -> u64 {
+fn size(path: &[&Exchange], begin: usize, end: usize) -> u64 {
     let exchanges = path.get(begin..end).unwrap_or_default();
     let messages = exchanges.iter().flat_map(|exchange| exchange.messages.iter().chain([&exchange.assistant]));
     messages.fold(0, |sum, message| sum.saturating_add(tokens(message)))

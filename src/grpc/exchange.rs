@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use futures::stream::BoxStream;
+use tokio_util::task::AbortOnDropHandle;
 use tonic::{Request, Response, Status, Streaming};
+use tracing::Instrument;
 
 use super::call::Call;
 use super::convert::inspect::{self, History};
 use super::convert::{capture, continuation, fork, prepare, record};
 use super::page::Query;
 use super::pb::exchange_service_server::ExchangeService;
-use super::status::response;
+use super::status::{guarded, panicked, response};
 use super::{ask, coordinate, fingerprint, outcome, pb, watch};
 use crate::app::App;
 use crate::app::flight::Watcher;
@@ -74,14 +76,14 @@ impl Exchanges {
             Some(_) => None,
         };
         if request.history == History::None {
-            return Ok(outcome::of_inspect(detailed, Vec::new()).0);
+            return Ok(outcome::of_inspect(detailed, &[]).0);
         }
         let depth = match position {
             None => 1,
             Some(bytes) => depth(&bytes)?,
         };
         let page = self.app.history_page(&call.caller, id, depth, request.page_size).await?;
-        let (response, left_out) = outcome::of_inspect(detailed, page.exchanges);
+        let (response, left_out) = outcome::of_inspect(detailed, &page.exchanges);
         let next = left_out.or(page.next_depth);
         let next_page_token = next.map_or_else(String::new, |next| query.token(&next.to_be_bytes()));
         Ok(pb::InspectResponse { next_page_token, ..response })
@@ -283,31 +285,43 @@ impl ExchangeService for Exchanges {
         let page = self.inspect_page(&call, first.clone()).await.map_err(|fault| call.status(&fault))?;
         let request_id = call.request_id.clone();
         let this = Self::new(Arc::clone(&self.app));
-        let start = (Some(Part::Page(Box::new(page))), this, call, first);
-        let stream = futures::stream::unfold(start, |(part, this, call, first)| async move {
-            let page = match part? {
-                Part::Page(page) => Ok(*page),
-                Part::After(page_token) => {
-                    let next = inspect::Inspect { page_token, ..first.clone() };
-                    this.inspect_page(&call, next).await.map_err(|fault| call.status(&fault))
+        let start = (Ahead::Read(Box::new(page)), this, call, first);
+        let stream = futures::stream::unfold(start, |(ahead, this, call, first)| async move {
+            let page = match ahead {
+                Ahead::Nothing => return None,
+                Ahead::Read(page) => Ok(*page),
+                Ahead::Reading(reading) => reading.await.unwrap_or_else(|_| Err(panicked())),
+            };
+            let (told, ahead) = match page {
+                Ok(mut page) => {
+                    let ahead = this.read_on(&call, &first, std::mem::take(&mut page.next_page_token));
+                    (Ok(pb::StreamInspectResponse { page: Some(page) }), ahead)
                 }
+                Err(fault) => (Err(call.status(&fault)), Ahead::Nothing),
             };
-            let mut page = match page {
-                Ok(page) => page,
-                Err(status) => return Some((Err(status), (None, this, call, first))),
-            };
-            let token = std::mem::take(&mut page.next_page_token);
-            let next = (!token.is_empty()).then_some(Part::After(token));
-            Some((Ok(pb::StreamInspectResponse { page: Some(page) }), (next, this, call, first)))
+            Some((told, (ahead, this, call, first)))
         });
         Ok(response(Box::pin(stream), request_id.as_ref(), None))
     }
 }
 
-/// What a stream of pages sends next. A page goes out before the one after it is read.
-enum Part {
-    Page(Box<pb::InspectResponse>),
-    After(String),
+/// What a stream of pages sends next: while a page goes out, the one after it is read, and no more than that.
+enum Ahead {
+    Nothing,
+    Read(Box<pb::InspectResponse>),
+    Reading(AbortOnDropHandle<Result<pb::InspectResponse, Fault>>),
+}
+
+impl Exchanges {
+    fn read_on(&self, call: &Call, first: &inspect::Inspect, page_token: String) -> Ahead {
+        if page_token.is_empty() {
+            return Ahead::Nothing;
+        }
+        let (this, call) = (Self::new(Arc::clone(&self.app)), call.clone());
+        let next = inspect::Inspect { page_token, ..first.clone() };
+        let reading = guarded(async move { this.inspect_page(&call, next).await });
+        Ahead::Reading(AbortOnDropHandle::new(tokio::spawn(reading.in_current_span())))
+    }
 }
 
 /// Of a streamed request without a body, which is refused before the fingerprint matters, and of what is only explained.

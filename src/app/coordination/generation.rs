@@ -85,7 +85,7 @@ impl App {
                 (path, parent.as_ref().map(|parent| parent.exchange.id))
             }
         };
-        let mut messages = viewed(path, history_view(&plan.settings))?.messages;
+        let mut messages = viewed(&path, history_view(&plan.settings))?.messages;
         let mut omitted = 0;
         if now.terms.omit_generation_history {
             omitted = u64::try_from(messages.len()).unwrap_or(u64::MAX);

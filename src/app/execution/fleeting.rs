@@ -71,7 +71,7 @@ impl App {
         plan.warnings.extend(drifts.iter().map(Drift::warning));
         self.engine.ready(&plan, caller.credential.as_ref())?;
         let path = self.fleeting_path(namespace, &before).await?;
-        let history = view::apply(&mut plan, path)?;
+        let history = view::apply(&mut plan, &path)?;
         let run = self.fleeting_run(&turn, &before, parent.as_ref());
         let place = self.accounts.begin(&caller.principal)?;
         let flight = Flight::new(run.id.clone(), turn.fingerprint, OnDisconnect::Finish, self.flights.interrupt());
@@ -161,12 +161,12 @@ impl App {
         &self,
         namespace: &Namespace,
         before: &Before,
-    ) -> Result<Vec<Exchange>, Fault> {
+    ) -> Result<Vec<Arc<Exchange>>, Fault> {
         let mut path = match before.root {
             Some(id) => self.path_of(namespace, &self.parent(namespace, id).await?).await?,
             None => Vec::new(),
         };
-        path.extend(before.made.iter().map(|(made, _)| made.exchange.clone()));
+        path.extend(before.made.iter().map(|(made, _)| Arc::new(made.exchange.clone())));
         Ok(path)
     }
 

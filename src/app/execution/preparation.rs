@@ -150,7 +150,7 @@ impl App {
             Some(parent) => self.path_of(namespace, parent).await?,
             None => Vec::new(),
         };
-        let history = view::apply(&mut plan, path)?;
+        let history = view::apply(&mut plan, &path)?;
         // What is told of an exchange does not need the history again; what is not kept has it in its answer, and repairs and fallbacks send it
         // once more.
         let is_needed = !turn.capture || plan.repair_attempts > 0 || !plan.fallbacks.is_empty() || asks.looks;

@@ -1,5 +1,7 @@
 //! What of a transcript is stored already, found by its content. It must not write.
 
+use std::sync::Arc;
+
 use super::Cuts;
 use crate::app::base::Parent;
 use crate::app::{App, store_fault};
@@ -17,7 +19,7 @@ pub(super) struct Known {
     /// The exchange before the first new one.
     pub(super) last: Option<Parent>,
     /// The matched exchanges.
-    pub(super) matched: Vec<Exchange>,
+    pub(super) matched: Vec<Arc<Exchange>>,
 }
 
 impl App {

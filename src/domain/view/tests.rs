@@ -94,17 +94,17 @@ fn texts(viewed: &Viewed) -> Vec<String> {
 
 #[test]
 fn nothing_is_left_out_unasked_nor_where_all_fits() {
-    let whole = view(path(&[1, 0, 2], false), None).unwrap();
+    let whole = view(&path(&[1, 0, 2], false), None).unwrap();
     assert_eq!((whole.messages.len(), whole.cut), (13, None));
     for asked in [View::LastTurns(3), View::LastTurns(u32::MAX), View::Tokens(u64::MAX), View::From(id(1))] {
-        assert_eq!(view(path(&[1, 0, 2], false), Some(asked)).unwrap(), whole, "{asked:?}");
+        assert_eq!(view(&path(&[1, 0, 2], false), Some(asked)).unwrap(), whole, "{asked:?}");
     }
-    assert_eq!(view(Vec::new(), Some(View::LastTurns(1))).unwrap().messages, []);
+    assert_eq!(view::<Exchange>(&[], Some(View::LastTurns(1))).unwrap().messages, []);
 }
 
 #[test]
 fn the_last_turns_stay_whole_and_the_system_is_heard() {
-    let viewed = view(path(&[1, 0, 1], false), Some(View::LastTurns(2))).unwrap();
+    let viewed = view(&path(&[1, 0, 1], false), Some(View::LastTurns(2))).unwrap();
     assert_eq!(texts(&viewed)[..3], ["System brief", "User q2", "Assistant a2"]);
     assert_eq!(viewed.messages.len(), 7);
     assert_eq!(viewed.cut, Some(Cut { turns: 1, of_turns: 3, messages: 4, of_messages: 11 }));
@@ -112,7 +112,7 @@ fn the_last_turns_stay_whole_and_the_system_is_heard() {
 
 #[test]
 fn an_exchange_must_begin_a_turn_of_the_path() {
-    let from = |number| view(path(&[1, 0, 1], false), Some(View::From(id(number))));
+    let from = |number| view(&path(&[1, 0, 1], false), Some(View::From(id(number))));
     assert_eq!(texts(&from(3).unwrap())[..2], ["System brief", "User q2"]);
     assert_eq!(from(2), Err(Error::InsideTurn(id(1))));
     assert_eq!(from(9), Err(Error::NotOnPath));
@@ -123,7 +123,7 @@ fn a_budget_takes_whole_turns_from_the_end() {
     // Two messages of two bytes: one token each, and four for each message.
     let of_turn = 10;
     let fitting = |budget| {
-        let viewed = view(path(&[0, 0, 0], false), Some(View::Tokens(budget))).unwrap();
+        let viewed = view(&path(&[0, 0, 0], false), Some(View::Tokens(budget))).unwrap();
         viewed.messages.iter().filter(|message| message.role == Role::User).count()
     };
     assert_eq!([of_turn - 1, of_turn, 2 * of_turn, 3 * of_turn].map(fitting), [0, 1, 2, 2]);
@@ -139,10 +139,10 @@ fn media_count_by_the_piece() {
 
 #[test]
 fn the_turn_at_work_is_never_cut_and_does_not_count() {
-    let viewed = view(path(&[0, 0, 2], true), Some(View::LastTurns(1))).unwrap();
+    let viewed = view(&path(&[0, 0, 2], true), Some(View::LastTurns(1))).unwrap();
     let expected = ["System brief", "User q2", "Assistant a2", "User q3", "Assistant ", "Tool ", "Assistant "];
     assert_eq!(texts(&viewed), expected);
-    let viewed = view(path(&[0, 0, 2], true), Some(View::Tokens(1))).unwrap();
+    let viewed = view(&path(&[0, 0, 2], true), Some(View::Tokens(1))).unwrap();
     assert_eq!(texts(&viewed)[..2], ["System brief", "User q3"]);
 }
 
@@ -151,9 +151,9 @@ proptest! {
     /// and what is sent ends with what the whole ends with.
     #[test]
     fn no_pair_is_cut(rounds in prop::collection::vec(0..3_usize, 1..8), count in 1..9_u32, budget: u8, at_work: bool) {
-        let whole = view(path(&rounds, at_work), None).unwrap().messages;
+        let whole = view(&path(&rounds, at_work), None).unwrap().messages;
         for asked in [View::LastTurns(count), View::Tokens(budget.into())] {
-            let sent = view(path(&rounds, at_work), Some(asked)).unwrap().messages;
+            let sent = view(&path(&rounds, at_work), Some(asked)).unwrap().messages;
             for (at, message) in sent.iter().enumerate() {
                 let calls: Vec<_> = message.tool_calls().map(|call| call.call_id.clone()).collect();
                 if let Some(next) = sent.get(at + 1) {

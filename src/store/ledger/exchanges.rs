@@ -1,5 +1,7 @@
 //! Reading exchanges: one, a page of a path, a whole history, the end of a turn. It must not know why they are wanted.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 
@@ -50,11 +52,11 @@ impl Ledger {
     /// # Errors
     /// When the store fails, or the exchange or one of its parts is damaged.
     pub async fn exchange_at(&self, ns: &Namespace, place: Place) -> Result<Option<Exchange>, Error> {
-        Ok(self.sized_at(ns, place).await?.map(|(exchange, _)| exchange))
+        Ok(self.sized_at(ns, place).await?.map(|(exchange, _)| Arc::unwrap_or_clone(exchange)))
     }
 
     /// The exchange at a place, from memory if it is there, and how many bytes it has.
-    async fn sized_at(&self, ns: &Namespace, place: Place) -> Result<Option<(Exchange, usize)>, Error> {
+    async fn sized_at(&self, ns: &Namespace, place: Place) -> Result<Option<(Arc<Exchange>, usize)>, Error> {
         if let Some(found) = self.kept_at(ns, place) {
             return Ok(Some(found));
         }
@@ -64,7 +66,7 @@ impl Ledger {
         }
     }
 
-    fn kept_at(&self, ns: &Namespace, place: Place) -> Option<(Exchange, usize)> {
+    fn kept_at(&self, ns: &Namespace, place: Place) -> Option<(Arc<Exchange>, usize)> {
         self.kept.as_ref().and_then(|kept| kept.get(ns, place))
     }
 
@@ -81,7 +83,7 @@ impl Ledger {
         from_depth: u64,
         limit: usize,
         max_bytes: usize,
-    ) -> Result<Vec<Exchange>, Error> {
+    ) -> Result<Vec<Arc<Exchange>>, Error> {
         let mut page = Page { exchanges: Vec::new(), limit, bytes: 0, max_bytes };
         let mut stretches = stretches(path, from_depth.max(1)).peekable();
         while let Some(stretch) = stretches.next()
@@ -107,7 +109,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When the store fails, or something on the path is missing or damaged.
-    pub async fn history(&self, ns: &Namespace, place: Place) -> Result<Vec<Exchange>, Error> {
+    pub async fn history(&self, ns: &Namespace, place: Place) -> Result<Vec<Arc<Exchange>>, Error> {
         let path = self.path(ns, place).await?;
         self.exchanges(ns, &path, 1, usize::MAX, usize::MAX).await
     }
@@ -133,7 +135,7 @@ impl Ledger {
             }
         }
         match found {
-            Some((place, lean)) if lean.turn() == turn => Ok(Some(self.whole(ns, place, lean).await?.0)),
+            Some((place, lean)) if lean.turn() == turn => Ok(Some(Arc::unwrap_or_clone(self.whole(ns, place, lean).await?.0))),
             _ => Ok(None),
         }
     }
@@ -204,17 +206,17 @@ impl Ledger {
     }
 
     /// An exchange with its large parts, and how many bytes it has.
-    async fn whole(&self, ns: &Namespace, place: Place, mut lean: Lean) -> Result<(Exchange, usize), Error> {
+    async fn whole(&self, ns: &Namespace, place: Place, mut lean: Lean) -> Result<(Arc<Exchange>, usize), Error> {
         let entry = Entry::Exchange(place);
         let hashes = lean.parts().map_err(|malformed| corrupt(&entry, malformed))?;
         let parts = self.parts(ns, hashes).await?;
         let bytes = lean.bytes + parts.values().map(Bytes::len).sum::<usize>();
         let exchange = lean.whole(&parts).map_err(|malformed| corrupt(&entry, malformed))?;
-        let sized = (exchange, bytes);
+        let exchange = Arc::new(exchange);
         if let Some(kept) = &self.kept {
-            kept.put(ns, place, &sized);
+            kept.put(ns, place, Arc::clone(&exchange), bytes);
         }
-        Ok(sized)
+        Ok((exchange, bytes))
     }
 }
 
@@ -228,7 +230,7 @@ pub(super) fn missing(place: Place) -> Error {
 
 /// A page that is being filled.
 struct Page {
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<Arc<Exchange>>,
     limit: usize,
     bytes: usize,
     max_bytes: usize,
@@ -252,7 +254,7 @@ impl Page {
         fitting.min(MAX_BATCH).min(self.room())
     }
 
-    fn push(&mut self, (exchange, bytes): (Exchange, usize)) {
+    fn push(&mut self, (exchange, bytes): (Arc<Exchange>, usize)) {
         self.bytes = self.bytes.saturating_add(bytes);
         self.exchanges.push(exchange);
     }

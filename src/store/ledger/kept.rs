@@ -15,7 +15,7 @@ use crate::store::Namespace;
 const OVERHEAD: usize = 1024;
 
 /// Exchanges in memory, at most so many bytes of them.
-pub(super) struct Kept(Cache<Key, Arc<Sized>, Bytes>);
+pub(super) struct Kept(Cache<Key, Sized, Bytes>);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
@@ -37,16 +37,17 @@ impl Equivalent<Key> for Asked<'_> {
 }
 
 /// An exchange and how many bytes it has as stored.
+#[derive(Clone)]
 struct Sized {
-    exchange: Exchange,
+    exchange: Arc<Exchange>,
     bytes: usize,
 }
 
 #[derive(Clone)]
 struct Bytes;
 
-impl Weighter<Key, Arc<Sized>> for Bytes {
-    fn weight(&self, _: &Key, kept: &Arc<Sized>) -> u64 {
+impl Weighter<Key, Sized> for Bytes {
+    fn weight(&self, _: &Key, kept: &Sized) -> u64 {
         u64::try_from(kept.bytes.saturating_add(OVERHEAD)).unwrap_or(u64::MAX)
     }
 }
@@ -59,8 +60,8 @@ impl Kept {
     }
 
     /// The exchange at a place and how many bytes it has.
-    pub(super) fn get(&self, ns: &Namespace, place: Place) -> Option<(Exchange, usize)> {
-        self.0.get(&Asked { ns, place }).map(|kept| (kept.exchange.clone(), kept.bytes))
+    pub(super) fn get(&self, ns: &Namespace, place: Place) -> Option<(Arc<Exchange>, usize)> {
+        self.0.get(&Asked { ns, place }).map(|kept| (kept.exchange, kept.bytes))
     }
 
     /// The id of that.
@@ -74,8 +75,8 @@ impl Kept {
     }
 
     /// Keeps one that was read.
-    pub(super) fn put(&self, ns: &Namespace, place: Place, (exchange, bytes): &(Exchange, usize)) {
-        let kept = Arc::new(Sized { exchange: exchange.clone(), bytes: *bytes });
+    pub(super) fn put(&self, ns: &Namespace, place: Place, exchange: Arc<Exchange>, bytes: usize) {
+        let kept = Sized { exchange, bytes };
         self.0.insert(Key { ns: ns.clone(), place }, kept);
     }
 }
