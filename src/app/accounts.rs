@@ -134,29 +134,21 @@ impl Accounts {
         principal: &Principal,
         now: Moment,
     ) -> Result<Vec<LimitUse>, Fault> {
-        let credential = || principal.name.clone();
         let limits = &principal.limits;
         let mut uses = Vec::new();
         if let Some(max) = limits.runs_at_once {
             let used = self.of(principal).runs.load(Ordering::Acquire);
-            uses.push(LimitUse::count("runs_at_once", used, max, &principal.name));
+            uses.push(LimitUse::count(principal, "runs_at_once", used, max));
         }
         if !limits.of_a_day().is_none() {
             let spent = self.spent(ledger, principal, now).await?;
             if let Some(max) = limits.tokens_per_day {
-                let (used, unit) = (spent.tokens, "tokens".to_owned());
-                uses.push(LimitUse { name: "tokens_per_day", used, max, unit, credential: credential() });
+                uses.push(LimitUse::of(principal, "tokens_per_day", spent.tokens, max, "tokens".to_owned()));
             }
             if let Some(max) = &limits.cost_per_day {
                 let used = spent.in_currency(&max.currency).millionths();
-                let unit = format!("millionths of {}", max.currency);
-                uses.push(LimitUse {
-                    name: "cost_per_day",
-                    used,
-                    max: max.amount.millionths(),
-                    unit,
-                    credential: credential(),
-                });
+                let (max, unit) = (max.amount.millionths(), format!("millionths of {}", max.currency));
+                uses.push(LimitUse::of(principal, "cost_per_day", used, max, unit));
             }
         }
         Ok(uses)

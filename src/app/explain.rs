@@ -160,7 +160,7 @@ fn length(outbound: &Outbound) -> u64 {
 /// When the view of the history that was sent cannot be made again.
 fn as_stored(detailed: Detailed, path: &[Arc<Exchange>], sent: Sent) -> Result<Explained, Fault> {
     let exchange = detailed.exchange;
-    let mut messages = view::viewed(&path, history_view(&exchange.settings))?.messages;
+    let mut messages = view::viewed(path, history_view(&exchange.settings))?.messages;
     messages.extend(exchange.messages);
     Ok(Explained {
         messages,

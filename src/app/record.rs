@@ -195,7 +195,11 @@ impl App {
             changes.hold_version(known.last.as_ref().and_then(|parent| parent.exchange.workspace.after));
             changes.append(new.exchanges.clone(), known.last.as_ref().and_then(|parent| parent.place));
         }
-        let end = new.exchanges.last().or(known.matched.last().map(Arc::as_ref)).or(known.last.as_ref().map(|parent| &parent.exchange));
+        let end = new
+            .exchanges
+            .last()
+            .or(known.matched.last().map(Arc::as_ref))
+            .or(known.last.as_ref().map(|parent| &parent.exchange));
         let moved = match end {
             Some(end) => {
                 let is_new = !new.exchanges.is_empty();

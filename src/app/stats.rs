@@ -47,7 +47,7 @@ impl App {
         if caller.only_namespace().is_none() {
             let of = |name, used: usize, max: usize| {
                 let count = |of: usize| u64::try_from(of).unwrap_or(u64::MAX);
-                LimitUse::count(name, count(used), count(max), "")
+                LimitUse::of_server(name, count(used), count(max))
             };
             uses.push(of("max_runs", self.runs_at_work(), self.limits.max_runs));
             let streams = self.coordination_streams();

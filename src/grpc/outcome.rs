@@ -209,7 +209,10 @@ const FIELD: usize = 6;
 
 /// A page of an inspected exchange, and the depth of the first exchange that did not fit any more. Every client must be able to read it, so a
 /// page ends before it is too large; one exchange that is too large by itself is a page all the same.
-pub(super) fn of_inspect(detailed: Option<Detailed>, exchanges: &[Arc<Exchange>]) -> (pb::InspectResponse, Option<u64>) {
+pub(super) fn of_inspect(
+    detailed: Option<Detailed>,
+    exchanges: &[Arc<Exchange>],
+) -> (pb::InspectResponse, Option<u64>) {
     let mut page = pb::InspectResponse { exchange: detailed.map(exchange), ..pb::InspectResponse::default() };
     let mut room = TAKEN_BY_DEFAULT.saturating_sub(page.encoded_len());
     for exchange in exchanges {
@@ -220,7 +223,7 @@ pub(super) fn of_inspect(detailed: Option<Detailed>, exchanges: &[Arc<Exchange>]
             message_count: u32::try_from(exchange.messages.len().saturating_add(1)).unwrap_or(u32::MAX),
         };
         let messages = exchange.messages.iter().chain([&exchange.assistant]);
-        let messages: Vec<pb::Message> = messages.cloned().map(message::to_pb).collect();
+        let messages: Vec<pb::Message> = messages.map(message::shared_to_pb).collect();
         let size = messages.iter().map(|message| FIELD + message.encoded_len()).sum::<usize>();
         let size = size.saturating_add(FIELD + step.encoded_len());
         let has_something = page.exchange.is_some() || !page.path.is_empty();

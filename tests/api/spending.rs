@@ -102,6 +102,10 @@ async fn tokens_of_a_day_end_at_the_limit_until_midnight() {
     let names: Vec<_> = seen.iter().map(|(name, ..)| name.as_str()).collect();
     assert_eq!(names, ["max_runs", "max_coordination_streams", "tokens_per_day"]);
     assert_eq!(seen[2], used("tokens_per_day", 100, 100, "tokens"));
+    let headers = [("authorization", operator.as_str())];
+    let answer = call(&server, "AdminService/Stats", &pb::StatsRequest {}, &headers).await.unwrap();
+    let whose = pb::StatsResponse::decode(answer.as_slice()).unwrap().limits.into_iter().map(|limit| limit.namespace);
+    assert_eq!(whose.collect::<Vec<_>>(), ["", "", "a"], "keys and subjects of two namespaces can have one name");
 
     clock.0.store(EVENING + 1_000, Ordering::Release);
     capture(&server, &limited, "three").await.unwrap();

@@ -2632,6 +2632,9 @@ pub struct LimitUse {
     /// Output only. The credential that it is a limit of, by the id of its key or `jwt:` and its subject; empty for a limit of the server.
     #[prost(string, tag = "5")]
     pub credential: ::prost::alloc::string::String,
+    /// Output only. The namespace that the credential opens, `*` for all of them; empty for a limit of the server.
+    #[prost(string, tag = "6")]
+    pub namespace: ::prost::alloc::string::String,
 }
 /// How many resources are configured.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

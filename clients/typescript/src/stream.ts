@@ -1,6 +1,9 @@
 /** Both directions of a coordination's stream. Knows nothing of what is said on it. */
 
-import type { CoordinateRequest, CoordinateResponse } from "./gen/antiphon/v1/coordination_pb.js";
+import { toBinary } from "@bufbuild/protobuf";
+
+import { AntiphonError } from "./error.js";
+import { CoordinateRequestSchema, type CoordinateRequest, type CoordinateResponse } from "./gen/antiphon/v1/coordination_pb.js";
 
 /** Opens the call: what is said goes in, what is heard comes out. */
 export type Open = (said: AsyncIterable<CoordinateRequest>, signal: AbortSignal) => AsyncIterable<CoordinateResponse>;
@@ -15,8 +18,14 @@ export class Stream {
     this.#heard = open(this.#said, this.#controller.signal)[Symbol.asyncIterator]();
   }
 
-  /** Says something. What a broken stream was told is lost; reading tells that it broke. */
+  /** Says something. What a broken stream was told is lost; reading tells that it broke. Throws for what cannot be said, which would look like a
+   * connection that broke. */
   send(frame: CoordinateRequest): void {
+    try {
+      toBinary(CoordinateRequestSchema, frame);
+    } catch (cause) {
+      throw new AntiphonError("INVALID_ARGUMENT", `this cannot be sent: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    }
     this.#said.push(frame);
   }
 

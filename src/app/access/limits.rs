@@ -123,13 +123,25 @@ pub struct LimitUse {
     pub unit: String,
     /// Whose it is; empty for a limit of the server.
     pub credential: String,
+    /// Where that is known; `*` for what opens every namespace, and empty for a limit of the server.
+    pub namespace: String,
 }
 
 impl LimitUse {
-    /// Of a limit of things that are counted.
-    pub fn count(name: &'static str, used: impl Into<u64>, max: impl Into<u64>, credential: &str) -> Self {
-        let (unit, credential) = ("count".to_owned(), credential.to_owned());
-        Self { name, used: used.into(), max: max.into(), unit, credential }
+    /// Of a limit of the server, of things that are counted.
+    pub fn of_server(name: &'static str, used: u64, max: u64) -> Self {
+        Self { name, used, max, unit: "count".to_owned(), credential: String::new(), namespace: String::new() }
+    }
+
+    /// Of a limit of somebody.
+    pub fn of(principal: &Principal, name: &'static str, used: u64, max: u64, unit: String) -> Self {
+        let (credential, namespace) = (principal.name.clone(), principal.opens.to_string());
+        Self { name, used, max, unit, credential, namespace }
+    }
+
+    /// Of a limit that somebody has of things that are counted.
+    pub fn count(principal: &Principal, name: &'static str, used: u32, max: u32) -> Self {
+        Self::of(principal, name, used.into(), max.into(), "count".to_owned())
     }
 }
 
@@ -137,8 +149,7 @@ impl AtWork {
     /// The limits that there are of calls, with what is used of them.
     pub fn uses(&self) -> Vec<LimitUse> {
         let limits = &self.principal.limits;
-        let of =
-            |name, used: u32, max: Option<u32>| max.map(|max| LimitUse::count(name, used, max, &self.principal.name));
+        let of = |name, used, max: Option<u32>| max.map(|max| LimitUse::count(&self.principal, name, used, max));
         [
             of("calls_at_once", self.calls, limits.calls_at_once),
             of("streams_at_once", self.streams, limits.streams_at_once),

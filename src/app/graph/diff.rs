@@ -132,7 +132,8 @@ impl Side<'_> {
                 let skip = std::mem::take(&mut self.skip);
                 let messages = exchange.messages.iter().chain([&exchange.assistant]).zip(0..);
                 let after = messages.filter(|(_, number)| *number >= skip);
-                let compared = after.map(|(message, number)| (Compared { message: message.clone(), exchange: id }, (depth, number)));
+                let compared = after
+                    .map(|(message, number)| (Compared { message: message.clone(), exchange: id }, (depth, number)));
                 self.ahead.extend(compared);
                 self.depth = depth.saturating_add(1);
             }

@@ -99,7 +99,7 @@ fn nothing_is_left_out_unasked_nor_where_all_fits() {
     for asked in [View::LastTurns(3), View::LastTurns(u32::MAX), View::Tokens(u64::MAX), View::From(id(1))] {
         assert_eq!(view(&path(&[1, 0, 2], false), Some(asked)).unwrap(), whole, "{asked:?}");
     }
-    assert_eq!(view::<Exchange>(&[], Some(View::LastTurns(1))).unwrap().messages, []);
+    assert_eq!(view(&path(&[], false), Some(View::LastTurns(1))).unwrap().messages, []);
 }
 
 #[test]

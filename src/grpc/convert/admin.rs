@@ -72,8 +72,8 @@ pub fn stats_to_pb(stats: Stats) -> pb::StatsResponse {
     }
 }
 
-fn use_to_pb(LimitUse { name, used, max, unit, credential }: LimitUse) -> pb::LimitUse {
-    pb::LimitUse { name: name.to_owned(), used, value: max, unit, credential }
+fn use_to_pb(LimitUse { name, used, max, unit, credential, namespace }: LimitUse) -> pb::LimitUse {
+    pb::LimitUse { name: name.to_owned(), used, value: max, unit, credential, namespace }
 }
 
 /// Records by kind.

@@ -258,13 +258,22 @@ fn provider_data_from_pb(data: pb::ProviderData, at: &Path<'_>, problems: &mut P
 
 /// A message of an answer.
 pub fn to_pb(message: Message) -> pb::Message {
-    let role = match message.role {
+    pb::Message { role: role_to_pb(message.role).into(), parts: message.parts.into_iter().map(part_to_pb).collect() }
+}
+
+/// The same of a message that others have as well.
+pub fn shared_to_pb(message: &Message) -> pb::Message {
+    let parts = message.parts.iter().cloned().map(part_to_pb).collect();
+    pb::Message { role: role_to_pb(message.role).into(), parts }
+}
+
+fn role_to_pb(role: Role) -> pb::Role {
+    match role {
         Role::System => pb::Role::System,
         Role::User => pb::Role::User,
         Role::Assistant => pb::Role::Assistant,
         Role::Tool => pb::Role::Tool,
-    };
-    pb::Message { role: role.into(), parts: message.parts.into_iter().map(part_to_pb).collect() }
+    }
 }
 
 /// Messages of an answer.

@@ -37,11 +37,12 @@ pub(super) async fn run(_: Arguments, context: &mut Context<'_>) -> Result<(), F
     if stats.limits.is_empty() {
         return Ok(());
     }
-    let mut table = Table::new(&["LIMIT", "IN USE", "OF", "UNIT", "CREDENTIAL"]);
+    let mut table = Table::new(&["LIMIT", "IN USE", "OF", "UNIT", "CREDENTIAL", "NAMESPACE"]);
     for limit in &stats.limits {
         let whose = if limit.credential.is_empty() { "the server" } else { &limit.credential };
         let (used, max) = (limit.used.to_string(), limit.value.to_string());
-        table.row(vec![(&limit.name).into(), used.into(), max.into(), (&limit.unit).into(), whose.into()]);
+        let (name, unit, namespace) = (&limit.name, &limit.unit, &limit.namespace);
+        table.row(vec![name.into(), used.into(), max.into(), unit.into(), whose.into(), namespace.into()]);
     }
     let lines = table.lines(terminal);
     Ok(terminal.lines(lines)?)

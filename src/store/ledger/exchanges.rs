@@ -105,15 +105,6 @@ impl Ledger {
         Ok(page.exchanges)
     }
 
-    /// Every exchange of the path to a place, root first. For histories that are known to be bounded.
-    ///
-    /// # Errors
-    /// When the store fails, or something on the path is missing or damaged.
-    pub async fn history(&self, ns: &Namespace, place: Place) -> Result<Vec<Arc<Exchange>>, Error> {
-        let path = self.path(ns, place).await?;
-        self.exchanges(ns, &path, 1, usize::MAX, usize::MAX).await
-    }
-
     /// The last exchange of a turn on a path; absent when the path has no such turn. Turns only ascend along a path, so this costs a
     /// read for each halving of its depth.
     ///
@@ -135,7 +126,9 @@ impl Ledger {
             }
         }
         match found {
-            Some((place, lean)) if lean.turn() == turn => Ok(Some(Arc::unwrap_or_clone(self.whole(ns, place, lean).await?.0))),
+            Some((place, lean)) if lean.turn() == turn => {
+                Ok(Some(Arc::unwrap_or_clone(self.whole(ns, place, lean).await?.0)))
+            }
             _ => Ok(None),
         }
     }

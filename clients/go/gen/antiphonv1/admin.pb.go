@@ -477,7 +477,9 @@ type LimitUse struct {
 	// Output only. The unit of both: `count`, `tokens`, or `millionths of` a currency.
 	Unit string `protobuf:"bytes,4,opt,name=unit,proto3" json:"unit,omitempty"`
 	// Output only. The credential that it is a limit of, by the id of its key or `jwt:` and its subject; empty for a limit of the server.
-	Credential    string `protobuf:"bytes,5,opt,name=credential,proto3" json:"credential,omitempty"`
+	Credential string `protobuf:"bytes,5,opt,name=credential,proto3" json:"credential,omitempty"`
+	// Output only. The namespace that the credential opens, `*` for all of them; empty for a limit of the server.
+	Namespace     string `protobuf:"bytes,6,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -543,6 +545,13 @@ func (x *LimitUse) GetUnit() string {
 func (x *LimitUse) GetCredential() string {
 	if x != nil {
 		return x.Credential
+	}
+	return ""
+}
+
+func (x *LimitUse) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
 	}
 	return ""
 }
@@ -1530,7 +1539,7 @@ const file_antiphon_v1_admin_proto_rawDesc = "" +
 	"\x05Limit\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value\x12\x12\n" +
-	"\x04unit\x18\x03 \x01(\tR\x04unit\"|\n" +
+	"\x04unit\x18\x03 \x01(\tR\x04unit\"\x9a\x01\n" +
 	"\bLimitUse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04used\x18\x02 \x01(\x04R\x04used\x12\x14\n" +
@@ -1538,7 +1547,8 @@ const file_antiphon_v1_admin_proto_rawDesc = "" +
 	"\x04unit\x18\x04 \x01(\tR\x04unit\x12\x1e\n" +
 	"\n" +
 	"credential\x18\x05 \x01(\tR\n" +
-	"credential\"\x82\x01\n" +
+	"credential\x12\x1c\n" +
+	"\tnamespace\x18\x06 \x01(\tR\tnamespace\"\x82\x01\n" +
 	"\x10ConfiguredCounts\x12\x18\n" +
 	"\aprompts\x18\x01 \x01(\rR\aprompts\x12\x1a\n" +
 	"\bprofiles\x18\x02 \x01(\rR\bprofiles\x12\x1a\n" +

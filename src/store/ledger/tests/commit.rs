@@ -261,7 +261,8 @@ async fn damage_is_told_with_the_record_and_not_taken_for_absence() {
     world.store.tamper(&world.ns, &Entry::Exchange(place).key(), None);
     let said = world.ledger.exchange(&world.ns, root.id).await;
     assert!(matches!(&said, Err(Error::Corrupt(why)) if why.contains(&root.id.to_string())), "{said:?}");
-    let said = world.ledger.history(&world.ns, place).await;
+    let path = world.ledger.path(&world.ns, place).await.unwrap();
+    let said = world.ledger.exchanges(&world.ns, &path, 1, usize::MAX, usize::MAX).await;
     assert!(matches!(&said, Err(Error::Corrupt(why)) if why.contains("depth 1")), "{said:?}");
 }
 

@@ -21,8 +21,8 @@ async fn a_conversation_is_one_branch_and_one_scan_for_each_batch() {
     }
     let place = world.place(&last.unwrap()).await;
     world.store.take_reads();
-    let history = world.ledger.history(&world.ns, place).await.unwrap();
-    assert_eq!(history.len(), 200);
+    let path = world.ledger.path(&world.ns, place).await.unwrap();
+    assert_eq!(world.page(&path, 1, usize::MAX, usize::MAX).await.len(), 200);
     assert_eq!(world.store.take_reads(), (1, 2), "a get for the branch, a short scan and a long one");
 }
 
@@ -56,7 +56,7 @@ async fn a_path_that_turns_a_thousand_times_is_resolved_in_few_reads() {
     let path = world.ledger.path(&world.ns, place).await.unwrap();
     assert_eq!(path.len(), 1001);
     assert_eq!(world.store.take_reads(), (1 + 1000 / 64, 0));
-    assert_eq!(world.ledger.exchanges(&world.ns, &path, 1, usize::MAX, usize::MAX).await.unwrap(), expected);
+    assert_eq!(world.page(&path, 1, usize::MAX, usize::MAX).await, expected);
     assert_eq!(world.store.take_reads(), (1001, 0), "each exchange is read once");
 }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::domain::content::Hasher;
 use crate::domain::drift::Lineage;
 use crate::domain::exchange::{Exchange, Origin, Responder};
-use crate::domain::graph::Place;
+use crate::domain::graph::{Place, Segment};
 use crate::domain::id::{ExchangeId, Hash, Moment, Namespace, RunId, ThreadId};
 use crate::domain::message::{Message, Role};
 use crate::domain::run::{Run, State, StopReason};
@@ -108,7 +108,14 @@ impl World {
     }
 
     pub(crate) async fn history(&self, exchange: &Exchange) -> Vec<Exchange> {
-        self.ledger.history(&self.ns, self.place(exchange).await).await.unwrap()
+        let path = self.ledger.path(&self.ns, self.place(exchange).await).await.unwrap();
+        self.page(&path, 1, usize::MAX, usize::MAX).await
+    }
+
+    /// Exchanges of a path from a depth on.
+    async fn page(&self, path: &[Segment], from: u64, limit: usize, max_bytes: usize) -> Vec<Exchange> {
+        let page = self.ledger.exchanges(&self.ns, path, from, limit, max_bytes).await.unwrap();
+        page.into_iter().map(Arc::unwrap_or_clone).collect()
     }
 }
 

@@ -31,7 +31,7 @@ async fn pages_of_any_size_join_to_the_history() {
         let mut joined: Vec<Exchange> = Vec::new();
         loop {
             let from = joined.len() as u64 + 1;
-            let page = world.ledger.exchanges(&world.ns, &path, from, limit, max_bytes).await.unwrap();
+            let page = world.page(&path, from, limit, max_bytes).await;
             assert!(page.len() <= limit);
             if max_bytes == 1 {
                 assert!(page.len() <= 1, "one is given however large it is, and no more");
@@ -43,16 +43,16 @@ async fn pages_of_any_size_join_to_the_history() {
         }
         assert_eq!(joined, all, "{limit} {max_bytes}");
     }
-    assert_eq!(world.ledger.exchanges(&world.ns, &path, 0, 2, usize::MAX).await.unwrap(), all[..2]);
-    assert_eq!(world.ledger.exchanges(&world.ns, &path, 81, 2, usize::MAX).await.unwrap(), []);
-    assert_eq!(world.ledger.exchanges(&world.ns, &path, 1, 0, usize::MAX).await.unwrap(), []);
+    assert_eq!(world.page(&path, 0, 2, usize::MAX).await, all[..2]);
+    assert_eq!(world.page(&path, 81, 2, usize::MAX).await, []);
+    assert_eq!(world.page(&path, 1, 0, usize::MAX).await, []);
 }
 
 #[tokio::test]
 async fn a_page_of_some_bytes_has_some_exchanges() {
     let world = World::new();
     let (all, path) = bent(&world).await;
-    let page = world.ledger.exchanges(&world.ns, &path, 1, 100, 700).await.unwrap();
+    let page = world.page(&path, 1, 100, 700).await;
     assert!(page.len() > 1 && page.len() < all.len(), "{}", page.len());
 }
 

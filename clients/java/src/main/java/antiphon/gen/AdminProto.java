@@ -142,68 +142,69 @@ public final class AdminProto extends com.google.protobuf.GeneratedFile {
       "health_reason\030\004 \001(\tR\014healthReason\022\034\n\teph" +
       "emeral\030\005 \001(\010R\tephemeral\"E\n\005Limit\022\022\n\004name" +
       "\030\001 \001(\tR\004name\022\024\n\005value\030\002 \001(\004R\005value\022\022\n\004un" +
-      "it\030\003 \001(\tR\004unit\"|\n\010LimitUse\022\022\n\004name\030\001 \001(\t" +
-      "R\004name\022\022\n\004used\030\002 \001(\004R\004used\022\024\n\005value\030\003 \001(" +
-      "\004R\005value\022\022\n\004unit\030\004 \001(\tR\004unit\022\036\n\ncredenti" +
-      "al\030\005 \001(\tR\ncredential\"\202\001\n\020ConfiguredCount" +
-      "s\022\030\n\007prompts\030\001 \001(\rR\007prompts\022\032\n\010profiles\030" +
-      "\002 \001(\rR\010profiles\022\032\n\010backends\030\003 \001(\rR\010backe" +
-      "nds\022\034\n\tcontracts\030\004 \001(\rR\tcontracts\"V\n\013Rec" +
-      "ordCount\022\022\n\004kind\030\001 \001(\tR\004kind\022\024\n\005count\030\002 " +
-      "\001(\004R\005count\022\035\n\nsize_bytes\030\003 \001(\004R\tsizeByte" +
-      "s\"{\n\007Finding\022\022\n\004code\030\001 \001(\tR\004code\022\022\n\004kind" +
-      "\030\002 \001(\tR\004kind\022\026\n\006record\030\003 \001(\tR\006record\022\030\n\007" +
-      "message\030\004 \001(\tR\007message\022\026\n\006remedy\030\005 \001(\tR\006" +
-      "remedy\"\233\001\n\017TransferSummary\022\035\n\nline_count" +
-      "\030\001 \001(\004R\tlineCount\022\035\n\nsize_bytes\030\002 \001(\004R\ts" +
-      "izeBytes\0222\n\007records\030\003 \003(\0132\030.antiphon.v1." +
-      "RecordCountR\007records\022\026\n\006blake3\030\004 \001(\tR\006bl" +
-      "ake3\"M\n\rTransferChunk\022\035\n\nlines_json\030\001 \001(" +
-      "\tR\tlinesJson\022\035\n\nfirst_line\030\002 \001(\004R\tfirstL" +
-      "ine\"\361\001\n\017RetentionTarget\0228\n\010exchange\030\001 \001(" +
-      "\0132\032.antiphon.v1.ExchangePointH\000R\010exchang" +
-      "e\0225\n\006thread\030\002 \001(\0132\033.antiphon.v1.Retained" +
-      "ThreadH\000R\006thread\022,\n\003run\030\003 \001(\0132\030.antiphon" +
-      ".v1.RetainedRunH\000R\003run\0225\n\007subtree\030\004 \001(\0132" +
-      "\031.antiphon.v1.SubtreeScopeH\000R\007subtreeB\010\n" +
-      "\006target\"-\n\016RetainedThread\022\033\n\tthread_id\030\001" +
-      " \001(\tR\010threadId\"$\n\013RetainedRun\022\025\n\006run_id\030" +
-      "\001 \001(\tR\005runId\"\243\001\n\003Pin\022\025\n\006pin_id\030\001 \001(\tR\005pi" +
-      "nId\0224\n\006target\030\002 \001(\0132\034.antiphon.v1.Retent" +
-      "ionTargetR\006target\022\022\n\004note\030\003 \001(\tR\004note\022;\n" +
-      "\013create_time\030\004 \001(\0132\032.google.protobuf.Tim" +
-      "estampR\ncreateTime\"\223\001\n\006Expiry\0224\n\006target\030" +
-      "\001 \001(\0132\034.antiphon.v1.RetentionTargetR\006tar" +
-      "get\022;\n\013expire_time\030\002 \001(\0132\032.google.protob" +
-      "uf.TimestampR\nexpireTime\022\026\n\006pinned\030\003 \001(\010" +
-      "R\006pinned\"\300\003\n\014EraseReceipt\022\035\n\nreceipt_id\030" +
-      "\001 \001(\tR\treceiptId\0224\n\006target\030\002 \001(\0132\034.antip" +
-      "hon.v1.RetentionTargetR\006target\022*\n\004mode\030\003" +
-      " \001(\0162\026.antiphon.v1.EraseModeR\004mode\022\022\n\004no" +
-      "te\030\004 \001(\tR\004note\022\'\n\017tombstone_count\030\005 \001(\004R" +
-      "\016tombstoneCount\0220\n\006erased\030\006 \003(\0132\030.antiph" +
-      "on.v1.RecordCountR\006erased\0220\n\024shared_cont" +
-      "ent_count\030\007 \001(\004R\022sharedContentCount\0226\n\nt" +
-      "ombstones\030\010 \003(\0132\026.antiphon.v1.TombstoneR" +
-      "\ntombstones\0229\n\nerase_time\030\t \001(\0132\032.google" +
-      ".protobuf.TimestampR\teraseTime\022\033\n\terased" +
-      "_by\030\n \001(\tR\010erasedBy\"c\n\014ConfigChange\022\022\n\004k" +
-      "ind\030\001 \001(\tR\004kind\022\016\n\002id\030\002 \001(\tR\002id\022/\n\006chang" +
-      "e\030\003 \001(\0162\027.antiphon.v1.ChangeKindR\006change" +
-      "\"S\n\rConfigProblem\022\022\n\004file\030\001 \001(\tR\004file\022\024\n" +
-      "\005place\030\002 \001(\tR\005place\022\030\n\007message\030\003 \001(\tR\007me" +
-      "ssage*\200\001\n\013StoreHealth\022\034\n\030STORE_HEALTH_UN" +
-      "SPECIFIED\020\000\022\031\n\025STORE_HEALTH_WRITABLE\020\001\022\032" +
-      "\n\026STORE_HEALTH_READ_ONLY\020\002\022\034\n\030STORE_HEAL" +
-      "TH_UNAVAILABLE\020\003*p\n\016TransferFormat\022\037\n\033TR" +
-      "ANSFER_FORMAT_UNSPECIFIED\020\000\022\034\n\030TRANSFER_" +
-      "FORMAT_ANTIPHON\020\001\022\037\n\033TRANSFER_FORMAT_OPE" +
-      "NAI_CHAT\020\002*p\n\tEraseMode\022\032\n\026ERASE_MODE_UN" +
-      "SPECIFIED\020\000\022\025\n\021ERASE_MODE_REFUSE\020\001\022\026\n\022ER" +
-      "ASE_MODE_CASCADE\020\002\022\030\n\024ERASE_MODE_TOMBSTO" +
-      "NE\020\003Bg\n\014antiphon.genB\nAdminProtoP\001\242\002\003AXX" +
-      "\252\002\013Antiphon.V1\312\002\013Antiphon\\V1\342\002\027Antiphon\\" +
-      "V1\\GPBMetadata\352\002\014Antiphon::V1b\006proto3"
+      "it\030\003 \001(\tR\004unit\"\232\001\n\010LimitUse\022\022\n\004name\030\001 \001(" +
+      "\tR\004name\022\022\n\004used\030\002 \001(\004R\004used\022\024\n\005value\030\003 \001" +
+      "(\004R\005value\022\022\n\004unit\030\004 \001(\tR\004unit\022\036\n\ncredent" +
+      "ial\030\005 \001(\tR\ncredential\022\034\n\tnamespace\030\006 \001(\t" +
+      "R\tnamespace\"\202\001\n\020ConfiguredCounts\022\030\n\007prom" +
+      "pts\030\001 \001(\rR\007prompts\022\032\n\010profiles\030\002 \001(\rR\010pr" +
+      "ofiles\022\032\n\010backends\030\003 \001(\rR\010backends\022\034\n\tco" +
+      "ntracts\030\004 \001(\rR\tcontracts\"V\n\013RecordCount\022" +
+      "\022\n\004kind\030\001 \001(\tR\004kind\022\024\n\005count\030\002 \001(\004R\005coun" +
+      "t\022\035\n\nsize_bytes\030\003 \001(\004R\tsizeBytes\"{\n\007Find" +
+      "ing\022\022\n\004code\030\001 \001(\tR\004code\022\022\n\004kind\030\002 \001(\tR\004k" +
+      "ind\022\026\n\006record\030\003 \001(\tR\006record\022\030\n\007message\030\004" +
+      " \001(\tR\007message\022\026\n\006remedy\030\005 \001(\tR\006remedy\"\233\001" +
+      "\n\017TransferSummary\022\035\n\nline_count\030\001 \001(\004R\tl" +
+      "ineCount\022\035\n\nsize_bytes\030\002 \001(\004R\tsizeBytes\022" +
+      "2\n\007records\030\003 \003(\0132\030.antiphon.v1.RecordCou" +
+      "ntR\007records\022\026\n\006blake3\030\004 \001(\tR\006blake3\"M\n\rT" +
+      "ransferChunk\022\035\n\nlines_json\030\001 \001(\tR\tlinesJ" +
+      "son\022\035\n\nfirst_line\030\002 \001(\004R\tfirstLine\"\361\001\n\017R" +
+      "etentionTarget\0228\n\010exchange\030\001 \001(\0132\032.antip" +
+      "hon.v1.ExchangePointH\000R\010exchange\0225\n\006thre" +
+      "ad\030\002 \001(\0132\033.antiphon.v1.RetainedThreadH\000R" +
+      "\006thread\022,\n\003run\030\003 \001(\0132\030.antiphon.v1.Retai" +
+      "nedRunH\000R\003run\0225\n\007subtree\030\004 \001(\0132\031.antipho" +
+      "n.v1.SubtreeScopeH\000R\007subtreeB\010\n\006target\"-" +
+      "\n\016RetainedThread\022\033\n\tthread_id\030\001 \001(\tR\010thr" +
+      "eadId\"$\n\013RetainedRun\022\025\n\006run_id\030\001 \001(\tR\005ru" +
+      "nId\"\243\001\n\003Pin\022\025\n\006pin_id\030\001 \001(\tR\005pinId\0224\n\006ta" +
+      "rget\030\002 \001(\0132\034.antiphon.v1.RetentionTarget" +
+      "R\006target\022\022\n\004note\030\003 \001(\tR\004note\022;\n\013create_t" +
+      "ime\030\004 \001(\0132\032.google.protobuf.TimestampR\nc" +
+      "reateTime\"\223\001\n\006Expiry\0224\n\006target\030\001 \001(\0132\034.a" +
+      "ntiphon.v1.RetentionTargetR\006target\022;\n\013ex" +
+      "pire_time\030\002 \001(\0132\032.google.protobuf.Timest" +
+      "ampR\nexpireTime\022\026\n\006pinned\030\003 \001(\010R\006pinned\"" +
+      "\300\003\n\014EraseReceipt\022\035\n\nreceipt_id\030\001 \001(\tR\tre" +
+      "ceiptId\0224\n\006target\030\002 \001(\0132\034.antiphon.v1.Re" +
+      "tentionTargetR\006target\022*\n\004mode\030\003 \001(\0162\026.an" +
+      "tiphon.v1.EraseModeR\004mode\022\022\n\004note\030\004 \001(\tR" +
+      "\004note\022\'\n\017tombstone_count\030\005 \001(\004R\016tombston" +
+      "eCount\0220\n\006erased\030\006 \003(\0132\030.antiphon.v1.Rec" +
+      "ordCountR\006erased\0220\n\024shared_content_count" +
+      "\030\007 \001(\004R\022sharedContentCount\0226\n\ntombstones" +
+      "\030\010 \003(\0132\026.antiphon.v1.TombstoneR\ntombston" +
+      "es\0229\n\nerase_time\030\t \001(\0132\032.google.protobuf" +
+      ".TimestampR\teraseTime\022\033\n\terased_by\030\n \001(\t" +
+      "R\010erasedBy\"c\n\014ConfigChange\022\022\n\004kind\030\001 \001(\t" +
+      "R\004kind\022\016\n\002id\030\002 \001(\tR\002id\022/\n\006change\030\003 \001(\0162\027" +
+      ".antiphon.v1.ChangeKindR\006change\"S\n\rConfi" +
+      "gProblem\022\022\n\004file\030\001 \001(\tR\004file\022\024\n\005place\030\002 " +
+      "\001(\tR\005place\022\030\n\007message\030\003 \001(\tR\007message*\200\001\n" +
+      "\013StoreHealth\022\034\n\030STORE_HEALTH_UNSPECIFIED" +
+      "\020\000\022\031\n\025STORE_HEALTH_WRITABLE\020\001\022\032\n\026STORE_H" +
+      "EALTH_READ_ONLY\020\002\022\034\n\030STORE_HEALTH_UNAVAI" +
+      "LABLE\020\003*p\n\016TransferFormat\022\037\n\033TRANSFER_FO" +
+      "RMAT_UNSPECIFIED\020\000\022\034\n\030TRANSFER_FORMAT_AN" +
+      "TIPHON\020\001\022\037\n\033TRANSFER_FORMAT_OPENAI_CHAT\020" +
+      "\002*p\n\tEraseMode\022\032\n\026ERASE_MODE_UNSPECIFIED" +
+      "\020\000\022\025\n\021ERASE_MODE_REFUSE\020\001\022\026\n\022ERASE_MODE_" +
+      "CASCADE\020\002\022\030\n\024ERASE_MODE_TOMBSTONE\020\003Bg\n\014a" +
+      "ntiphon.genB\nAdminProtoP\001\242\002\003AXX\252\002\013Antiph" +
+      "on.V1\312\002\013Antiphon\\V1\342\002\027Antiphon\\V1\\GPBMet" +
+      "adata\352\002\014Antiphon::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -237,7 +238,7 @@ public final class AdminProto extends com.google.protobuf.GeneratedFile {
     internal_static_antiphon_v1_LimitUse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_antiphon_v1_LimitUse_descriptor,
-        new java.lang.String[] { "Name", "Used", "Value", "Unit", "Credential", });
+        new java.lang.String[] { "Name", "Used", "Value", "Unit", "Credential", "Namespace", });
     internal_static_antiphon_v1_ConfiguredCounts_descriptor =
       getDescriptor().getMessageType(4);
     internal_static_antiphon_v1_ConfiguredCounts_fieldAccessorTable = new

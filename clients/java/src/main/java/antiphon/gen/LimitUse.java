@@ -35,6 +35,7 @@ private static final long serialVersionUID = 0L;
     name_ = "";
     unit_ = "";
     credential_ = "";
+    namespace_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -226,6 +227,53 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int NAMESPACE_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object namespace_ = "";
+  /**
+   * <pre>
+   * Output only. The namespace that the credential opens, `*` for all of them; empty for a limit of the server.
+   * </pre>
+   *
+   * <code>string namespace = 6 [json_name = "namespace"];</code>
+   * @return The namespace.
+   */
+  @java.lang.Override
+  public java.lang.String getNamespace() {
+    java.lang.Object ref = namespace_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      namespace_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Output only. The namespace that the credential opens, `*` for all of them; empty for a limit of the server.
+   * </pre>
+   *
+   * <code>string namespace = 6 [json_name = "namespace"];</code>
+   * @return The bytes for namespace.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getNamespaceBytes() {
+    java.lang.Object ref = namespace_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      namespace_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -255,6 +303,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(credential_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 5, credential_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(namespace_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 6, namespace_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -275,6 +326,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(credential_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(5, credential_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(namespace_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(6, namespace_);
     }
     return size;
   }
@@ -310,6 +364,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getUnit())) return false;
     if (!getCredential()
         .equals(other.getCredential())) return false;
+    if (!getNamespace()
+        .equals(other.getNamespace())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -333,6 +389,8 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getUnit().hashCode();
     hash = (37 * hash) + CREDENTIAL_FIELD_NUMBER;
     hash = (53 * hash) + getCredential().hashCode();
+    hash = (37 * hash) + NAMESPACE_FIELD_NUMBER;
+    hash = (53 * hash) + getNamespace().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -473,6 +531,7 @@ private static final long serialVersionUID = 0L;
       value_ = 0L;
       unit_ = "";
       credential_ = "";
+      namespace_ = "";
       return this;
     }
 
@@ -521,6 +580,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.credential_ = credential_;
       }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.namespace_ = namespace_;
+      }
     }
 
     @java.lang.Override
@@ -554,6 +616,11 @@ private static final long serialVersionUID = 0L;
       if (!other.getCredential().isEmpty()) {
         credential_ = other.credential_;
         bitField0_ |= 0x00000010;
+        onChanged();
+      }
+      if (!other.getNamespace().isEmpty()) {
+        namespace_ = other.namespace_;
+        bitField0_ |= 0x00000020;
         onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
@@ -607,6 +674,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 42
+            case 50: {
+              namespace_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -984,6 +1056,98 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       credential_ = value;
       bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object namespace_ = "";
+    /**
+     * <pre>
+     * Output only. The namespace that the credential opens, `*` for all of them; empty for a limit of the server.
+     * </pre>
+     *
+     * <code>string namespace = 6 [json_name = "namespace"];</code>
+     * @return The namespace.
+     */
+    public java.lang.String getNamespace() {
+      java.lang.Object ref = namespace_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        namespace_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Output only. The namespace that the credential opens, `*` for all of them; empty for a limit of the server.
+     * </pre>
+     *
+     * <code>string namespace = 6 [json_name = "namespace"];</code>
+     * @return The bytes for namespace.
+     */
+    public com.google.protobuf.ByteString
+        getNamespaceBytes() {
+      java.lang.Object ref = namespace_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        namespace_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Output only. The namespace that the credential opens, `*` for all of them; empty for a limit of the server.
+     * </pre>
+     *
+     * <code>string namespace = 6 [json_name = "namespace"];</code>
+     * @param value The namespace to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNamespace(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      namespace_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The namespace that the credential opens, `*` for all of them; empty for a limit of the server.
+     * </pre>
+     *
+     * <code>string namespace = 6 [json_name = "namespace"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearNamespace() {
+      namespace_ = getDefaultInstance().getNamespace();
+      bitField0_ = (bitField0_ & ~0x00000020);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The namespace that the credential opens, `*` for all of them; empty for a limit of the server.
+     * </pre>
+     *
+     * <code>string namespace = 6 [json_name = "namespace"];</code>
+     * @param value The bytes for namespace to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNamespaceBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      namespace_ = value;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }

@@ -89,4 +89,24 @@ public interface LimitUseOrBuilder extends
    */
   com.google.protobuf.ByteString
       getCredentialBytes();
+
+  /**
+   * <pre>
+   * Output only. The namespace that the credential opens, `*` for all of them; empty for a limit of the server.
+   * </pre>
+   *
+   * <code>string namespace = 6 [json_name = "namespace"];</code>
+   * @return The namespace.
+   */
+  java.lang.String getNamespace();
+  /**
+   * <pre>
+   * Output only. The namespace that the credential opens, `*` for all of them; empty for a limit of the server.
+   * </pre>
+   *
+   * <code>string namespace = 6 [json_name = "namespace"];</code>
+   * @return The bytes for namespace.
+   */
+  com.google.protobuf.ByteString
+      getNamespaceBytes();
 }

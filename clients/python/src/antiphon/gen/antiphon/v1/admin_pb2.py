@@ -29,19 +29,19 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61ntiphon/v1/admin.proto\x12\x0b\x61ntiphon.v1\x1a\x17\x61ntiphon/v1/graph.proto\x1a\x18\x61ntiphon/v1/thread.proto\x1a\x1b\x61ntiphon/v1/workspace.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd0\x02\n\nServerInfo\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x13\n\x0b\x61pi_version\x18\x02 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12%\n\x05store\x18\x04 \x01(\x0b\x32\x16.antiphon.v1.StoreInfo\x12\x10\n\x08\x64raining\x18\x05 \x01(\x08\x12.\n\nstart_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x06uptime\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\"\n\x06limits\x18\x08 \x03(\x0b\x32\x12.antiphon.v1.Limit\x12\x1e\n\x16unimplemented_features\x18\t \x03(\t\x12\x31\n\nconfigured\x18\n \x01(\x0b\x32\x1d.antiphon.v1.ConfiguredCounts\"\x85\x01\n\tStoreInfo\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x16\n\x0e\x66ormat_version\x18\x02 \x01(\r\x12(\n\x06health\x18\x03 \x01(\x0e\x32\x18.antiphon.v1.StoreHealth\x12\x15\n\rhealth_reason\x18\x04 \x01(\t\x12\x11\n\tephemeral\x18\x05 \x01(\x08\"2\n\x05Limit\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04\x12\x0c\n\x04unit\x18\x03 \x01(\t\"W\n\x08LimitUse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04used\x18\x02 \x01(\x04\x12\r\n\x05value\x18\x03 \x01(\x04\x12\x0c\n\x04unit\x18\x04 \x01(\t\x12\x12\n\ncredential\x18\x05 \x01(\t\"Z\n\x10\x43onfiguredCounts\x12\x0f\n\x07prompts\x18\x01 \x01(\r\x12\x10\n\x08profiles\x18\x02 \x01(\r\x12\x10\n\x08\x62\x61\x63kends\x18\x03 \x01(\r\x12\x11\n\tcontracts\x18\x04 \x01(\r\">\n\x0bRecordCount\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x04\x12\x12\n\nsize_bytes\x18\x03 \x01(\x04\"V\n\x07\x46inding\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x0e\n\x06record\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\x12\x0e\n\x06remedy\x18\x05 \x01(\t\"t\n\x0fTransferSummary\x12\x12\n\nline_count\x18\x01 \x01(\x04\x12\x12\n\nsize_bytes\x18\x02 \x01(\x04\x12)\n\x07records\x18\x03 \x03(\x0b\x32\x18.antiphon.v1.RecordCount\x12\x0e\n\x06\x62lake3\x18\x04 \x01(\t\"7\n\rTransferChunk\x12\x12\n\nlines_json\x18\x01 \x01(\t\x12\x12\n\nfirst_line\x18\x02 \x01(\x04\"\xd1\x01\n\x0fRetentionTarget\x12.\n\x08\x65xchange\x18\x01 \x01(\x0b\x32\x1a.antiphon.v1.ExchangePointH\x00\x12-\n\x06thread\x18\x02 \x01(\x0b\x32\x1b.antiphon.v1.RetainedThreadH\x00\x12\'\n\x03run\x18\x03 \x01(\x0b\x32\x18.antiphon.v1.RetainedRunH\x00\x12,\n\x07subtree\x18\x04 \x01(\x0b\x32\x19.antiphon.v1.SubtreeScopeH\x00\x42\x08\n\x06target\"#\n\x0eRetainedThread\x12\x11\n\tthread_id\x18\x01 \x01(\t\"\x1d\n\x0bRetainedRun\x12\x0e\n\x06run_id\x18\x01 \x01(\t\"\x82\x01\n\x03Pin\x12\x0e\n\x06pin_id\x18\x01 \x01(\t\x12,\n\x06target\x18\x02 \x01(\x0b\x32\x1c.antiphon.v1.RetentionTarget\x12\x0c\n\x04note\x18\x03 \x01(\t\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"w\n\x06\x45xpiry\x12,\n\x06target\x18\x01 \x01(\x0b\x32\x1c.antiphon.v1.RetentionTarget\x12/\n\x0b\x65xpire_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06pinned\x18\x03 \x01(\x08\"\xd4\x02\n\x0c\x45raseReceipt\x12\x12\n\nreceipt_id\x18\x01 \x01(\t\x12,\n\x06target\x18\x02 \x01(\x0b\x32\x1c.antiphon.v1.RetentionTarget\x12$\n\x04mode\x18\x03 \x01(\x0e\x32\x16.antiphon.v1.EraseMode\x12\x0c\n\x04note\x18\x04 \x01(\t\x12\x17\n\x0ftombstone_count\x18\x05 \x01(\x04\x12(\n\x06\x65rased\x18\x06 \x03(\x0b\x32\x18.antiphon.v1.RecordCount\x12\x1c\n\x14shared_content_count\x18\x07 \x01(\x04\x12*\n\ntombstones\x18\x08 \x03(\x0b\x32\x16.antiphon.v1.Tombstone\x12.\n\nerase_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\terased_by\x18\n \x01(\t\"Q\n\x0c\x43onfigChange\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\x12\'\n\x06\x63hange\x18\x03 \x01(\x0e\x32\x17.antiphon.v1.ChangeKind\"=\n\rConfigProblem\x12\x0c\n\x04\x66ile\x18\x01 \x01(\t\x12\r\n\x05place\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t*\x80\x01\n\x0bStoreHealth\x12\x1c\n\x18STORE_HEALTH_UNSPECIFIED\x10\x00\x12\x19\n\x15STORE_HEALTH_WRITABLE\x10\x01\x12\x1a\n\x16STORE_HEALTH_READ_ONLY\x10\x02\x12\x1c\n\x18STORE_HEALTH_UNAVAILABLE\x10\x03*p\n\x0eTransferFormat\x12\x1f\n\x1bTRANSFER_FORMAT_UNSPECIFIED\x10\x00\x12\x1c\n\x18TRANSFER_FORMAT_ANTIPHON\x10\x01\x12\x1f\n\x1bTRANSFER_FORMAT_OPENAI_CHAT\x10\x02*p\n\tEraseMode\x12\x1a\n\x16\x45RASE_MODE_UNSPECIFIED\x10\x00\x12\x15\n\x11\x45RASE_MODE_REFUSE\x10\x01\x12\x16\n\x12\x45RASE_MODE_CASCADE\x10\x02\x12\x18\n\x14\x45RASE_MODE_TOMBSTONE\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61ntiphon/v1/admin.proto\x12\x0b\x61ntiphon.v1\x1a\x17\x61ntiphon/v1/graph.proto\x1a\x18\x61ntiphon/v1/thread.proto\x1a\x1b\x61ntiphon/v1/workspace.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd0\x02\n\nServerInfo\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x13\n\x0b\x61pi_version\x18\x02 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12%\n\x05store\x18\x04 \x01(\x0b\x32\x16.antiphon.v1.StoreInfo\x12\x10\n\x08\x64raining\x18\x05 \x01(\x08\x12.\n\nstart_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x06uptime\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\"\n\x06limits\x18\x08 \x03(\x0b\x32\x12.antiphon.v1.Limit\x12\x1e\n\x16unimplemented_features\x18\t \x03(\t\x12\x31\n\nconfigured\x18\n \x01(\x0b\x32\x1d.antiphon.v1.ConfiguredCounts\"\x85\x01\n\tStoreInfo\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x16\n\x0e\x66ormat_version\x18\x02 \x01(\r\x12(\n\x06health\x18\x03 \x01(\x0e\x32\x18.antiphon.v1.StoreHealth\x12\x15\n\rhealth_reason\x18\x04 \x01(\t\x12\x11\n\tephemeral\x18\x05 \x01(\x08\"2\n\x05Limit\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04\x12\x0c\n\x04unit\x18\x03 \x01(\t\"j\n\x08LimitUse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04used\x18\x02 \x01(\x04\x12\r\n\x05value\x18\x03 \x01(\x04\x12\x0c\n\x04unit\x18\x04 \x01(\t\x12\x12\n\ncredential\x18\x05 \x01(\t\x12\x11\n\tnamespace\x18\x06 \x01(\t\"Z\n\x10\x43onfiguredCounts\x12\x0f\n\x07prompts\x18\x01 \x01(\r\x12\x10\n\x08profiles\x18\x02 \x01(\r\x12\x10\n\x08\x62\x61\x63kends\x18\x03 \x01(\r\x12\x11\n\tcontracts\x18\x04 \x01(\r\">\n\x0bRecordCount\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x04\x12\x12\n\nsize_bytes\x18\x03 \x01(\x04\"V\n\x07\x46inding\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x0e\n\x06record\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\x12\x0e\n\x06remedy\x18\x05 \x01(\t\"t\n\x0fTransferSummary\x12\x12\n\nline_count\x18\x01 \x01(\x04\x12\x12\n\nsize_bytes\x18\x02 \x01(\x04\x12)\n\x07records\x18\x03 \x03(\x0b\x32\x18.antiphon.v1.RecordCount\x12\x0e\n\x06\x62lake3\x18\x04 \x01(\t\"7\n\rTransferChunk\x12\x12\n\nlines_json\x18\x01 \x01(\t\x12\x12\n\nfirst_line\x18\x02 \x01(\x04\"\xd1\x01\n\x0fRetentionTarget\x12.\n\x08\x65xchange\x18\x01 \x01(\x0b\x32\x1a.antiphon.v1.ExchangePointH\x00\x12-\n\x06thread\x18\x02 \x01(\x0b\x32\x1b.antiphon.v1.RetainedThreadH\x00\x12\'\n\x03run\x18\x03 \x01(\x0b\x32\x18.antiphon.v1.RetainedRunH\x00\x12,\n\x07subtree\x18\x04 \x01(\x0b\x32\x19.antiphon.v1.SubtreeScopeH\x00\x42\x08\n\x06target\"#\n\x0eRetainedThread\x12\x11\n\tthread_id\x18\x01 \x01(\t\"\x1d\n\x0bRetainedRun\x12\x0e\n\x06run_id\x18\x01 \x01(\t\"\x82\x01\n\x03Pin\x12\x0e\n\x06pin_id\x18\x01 \x01(\t\x12,\n\x06target\x18\x02 \x01(\x0b\x32\x1c.antiphon.v1.RetentionTarget\x12\x0c\n\x04note\x18\x03 \x01(\t\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"w\n\x06\x45xpiry\x12,\n\x06target\x18\x01 \x01(\x0b\x32\x1c.antiphon.v1.RetentionTarget\x12/\n\x0b\x65xpire_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06pinned\x18\x03 \x01(\x08\"\xd4\x02\n\x0c\x45raseReceipt\x12\x12\n\nreceipt_id\x18\x01 \x01(\t\x12,\n\x06target\x18\x02 \x01(\x0b\x32\x1c.antiphon.v1.RetentionTarget\x12$\n\x04mode\x18\x03 \x01(\x0e\x32\x16.antiphon.v1.EraseMode\x12\x0c\n\x04note\x18\x04 \x01(\t\x12\x17\n\x0ftombstone_count\x18\x05 \x01(\x04\x12(\n\x06\x65rased\x18\x06 \x03(\x0b\x32\x18.antiphon.v1.RecordCount\x12\x1c\n\x14shared_content_count\x18\x07 \x01(\x04\x12*\n\ntombstones\x18\x08 \x03(\x0b\x32\x16.antiphon.v1.Tombstone\x12.\n\nerase_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\terased_by\x18\n \x01(\t\"Q\n\x0c\x43onfigChange\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\x12\'\n\x06\x63hange\x18\x03 \x01(\x0e\x32\x17.antiphon.v1.ChangeKind\"=\n\rConfigProblem\x12\x0c\n\x04\x66ile\x18\x01 \x01(\t\x12\r\n\x05place\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t*\x80\x01\n\x0bStoreHealth\x12\x1c\n\x18STORE_HEALTH_UNSPECIFIED\x10\x00\x12\x19\n\x15STORE_HEALTH_WRITABLE\x10\x01\x12\x1a\n\x16STORE_HEALTH_READ_ONLY\x10\x02\x12\x1c\n\x18STORE_HEALTH_UNAVAILABLE\x10\x03*p\n\x0eTransferFormat\x12\x1f\n\x1bTRANSFER_FORMAT_UNSPECIFIED\x10\x00\x12\x1c\n\x18TRANSFER_FORMAT_ANTIPHON\x10\x01\x12\x1f\n\x1bTRANSFER_FORMAT_OPENAI_CHAT\x10\x02*p\n\tEraseMode\x12\x1a\n\x16\x45RASE_MODE_UNSPECIFIED\x10\x00\x12\x15\n\x11\x45RASE_MODE_REFUSE\x10\x01\x12\x16\n\x12\x45RASE_MODE_CASCADE\x10\x02\x12\x18\n\x14\x45RASE_MODE_TOMBSTONE\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'antiphon.v1.admin_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_STOREHEALTH']._serialized_start=2244
-  _globals['_STOREHEALTH']._serialized_end=2372
-  _globals['_TRANSFERFORMAT']._serialized_start=2374
-  _globals['_TRANSFERFORMAT']._serialized_end=2486
-  _globals['_ERASEMODE']._serialized_start=2488
-  _globals['_ERASEMODE']._serialized_end=2600
+  _globals['_STOREHEALTH']._serialized_start=2263
+  _globals['_STOREHEALTH']._serialized_end=2391
+  _globals['_TRANSFERFORMAT']._serialized_start=2393
+  _globals['_TRANSFERFORMAT']._serialized_end=2505
+  _globals['_ERASEMODE']._serialized_start=2507
+  _globals['_ERASEMODE']._serialized_end=2619
   _globals['_SERVERINFO']._serialized_start=186
   _globals['_SERVERINFO']._serialized_end=522
   _globals['_STOREINFO']._serialized_start=525
@@ -49,31 +49,31 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LIMIT']._serialized_start=660
   _globals['_LIMIT']._serialized_end=710
   _globals['_LIMITUSE']._serialized_start=712
-  _globals['_LIMITUSE']._serialized_end=799
-  _globals['_CONFIGUREDCOUNTS']._serialized_start=801
-  _globals['_CONFIGUREDCOUNTS']._serialized_end=891
-  _globals['_RECORDCOUNT']._serialized_start=893
-  _globals['_RECORDCOUNT']._serialized_end=955
-  _globals['_FINDING']._serialized_start=957
-  _globals['_FINDING']._serialized_end=1043
-  _globals['_TRANSFERSUMMARY']._serialized_start=1045
-  _globals['_TRANSFERSUMMARY']._serialized_end=1161
-  _globals['_TRANSFERCHUNK']._serialized_start=1163
-  _globals['_TRANSFERCHUNK']._serialized_end=1218
-  _globals['_RETENTIONTARGET']._serialized_start=1221
-  _globals['_RETENTIONTARGET']._serialized_end=1430
-  _globals['_RETAINEDTHREAD']._serialized_start=1432
-  _globals['_RETAINEDTHREAD']._serialized_end=1467
-  _globals['_RETAINEDRUN']._serialized_start=1469
-  _globals['_RETAINEDRUN']._serialized_end=1498
-  _globals['_PIN']._serialized_start=1501
-  _globals['_PIN']._serialized_end=1631
-  _globals['_EXPIRY']._serialized_start=1633
-  _globals['_EXPIRY']._serialized_end=1752
-  _globals['_ERASERECEIPT']._serialized_start=1755
-  _globals['_ERASERECEIPT']._serialized_end=2095
-  _globals['_CONFIGCHANGE']._serialized_start=2097
-  _globals['_CONFIGCHANGE']._serialized_end=2178
-  _globals['_CONFIGPROBLEM']._serialized_start=2180
-  _globals['_CONFIGPROBLEM']._serialized_end=2241
+  _globals['_LIMITUSE']._serialized_end=818
+  _globals['_CONFIGUREDCOUNTS']._serialized_start=820
+  _globals['_CONFIGUREDCOUNTS']._serialized_end=910
+  _globals['_RECORDCOUNT']._serialized_start=912
+  _globals['_RECORDCOUNT']._serialized_end=974
+  _globals['_FINDING']._serialized_start=976
+  _globals['_FINDING']._serialized_end=1062
+  _globals['_TRANSFERSUMMARY']._serialized_start=1064
+  _globals['_TRANSFERSUMMARY']._serialized_end=1180
+  _globals['_TRANSFERCHUNK']._serialized_start=1182
+  _globals['_TRANSFERCHUNK']._serialized_end=1237
+  _globals['_RETENTIONTARGET']._serialized_start=1240
+  _globals['_RETENTIONTARGET']._serialized_end=1449
+  _globals['_RETAINEDTHREAD']._serialized_start=1451
+  _globals['_RETAINEDTHREAD']._serialized_end=1486
+  _globals['_RETAINEDRUN']._serialized_start=1488
+  _globals['_RETAINEDRUN']._serialized_end=1517
+  _globals['_PIN']._serialized_start=1520
+  _globals['_PIN']._serialized_end=1650
+  _globals['_EXPIRY']._serialized_start=1652
+  _globals['_EXPIRY']._serialized_end=1771
+  _globals['_ERASERECEIPT']._serialized_start=1774
+  _globals['_ERASERECEIPT']._serialized_end=2114
+  _globals['_CONFIGCHANGE']._serialized_start=2116
+  _globals['_CONFIGCHANGE']._serialized_end=2197
+  _globals['_CONFIGPROBLEM']._serialized_start=2199
+  _globals['_CONFIGPROBLEM']._serialized_end=2260
 # @@protoc_insertion_point(module_scope)

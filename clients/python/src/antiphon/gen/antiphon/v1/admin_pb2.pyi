@@ -253,6 +253,7 @@ class LimitUse(_message.Message):
     VALUE_FIELD_NUMBER: _builtins.int
     UNIT_FIELD_NUMBER: _builtins.int
     CREDENTIAL_FIELD_NUMBER: _builtins.int
+    NAMESPACE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Output only. Its name in the configuration, such as `max_runs` or `tokens_per_day`."""
     used: _builtins.int
@@ -263,6 +264,8 @@ class LimitUse(_message.Message):
     """Output only. The unit of both: `count`, `tokens`, or `millionths of` a currency."""
     credential: _builtins.str
     """Output only. The credential that it is a limit of, by the id of its key or `jwt:` and its subject; empty for a limit of the server."""
+    namespace: _builtins.str
+    """Output only. The namespace that the credential opens, `*` for all of them; empty for a limit of the server."""
     def __init__(
         self,
         *,
@@ -271,10 +274,11 @@ class LimitUse(_message.Message):
         value: _builtins.int = ...,
         unit: _builtins.str = ...,
         credential: _builtins.str = ...,
+        namespace: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "name", b"name", "unit", b"unit", "used", b"used", "value", b"value"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "name", b"name", "namespace", b"namespace", "unit", b"unit", "used", b"used", "value", b"value"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
