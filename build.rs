@@ -17,6 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .btree_map(".")
         .bytes(".")
         .codec_path("crate::grpc::codec::Protobuf")
+        .extern_path(".antiphon.v1.StreamInspectResponse", "crate::grpc::streamed::StreamInspectResponse")
         .compile_fds(api.file_descriptor_set())?;
 
     let mut stored = protox::Compiler::new(["proto"])?;

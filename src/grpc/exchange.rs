@@ -16,8 +16,13 @@ use super::status::{guarded, panicked, response};
 use super::{ask, coordinate, fingerprint, outcome, pb, watch};
 use crate::app::App;
 use crate::app::flight::Watcher;
+use crate::app::turn::Detailed;
+use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::Hash;
+
+/// Puts a page together, and says with which depth the next one begins where not everything had room.
+type Make<P> = fn(Option<Detailed>, &[Arc<Exchange>]) -> (P, Option<u64>);
 
 /// ExchangeService.
 pub(super) struct Exchanges {
@@ -67,7 +72,13 @@ impl Exchanges {
         Ok(response(stream, request_id.as_ref(), Some(&run_id)))
     }
 
-    async fn inspect_page(&self, call: &Call, request: inspect::Inspect) -> Result<pb::InspectResponse, Fault> {
+    /// A page, put together as `make` does, and the token of the next.
+    async fn inspect_page<P>(
+        &self,
+        call: &Call,
+        request: inspect::Inspect,
+        make: Make<P>,
+    ) -> Result<(P, String), Fault> {
         let id = request.exchange;
         let query = Query::new("ExchangeService.Inspect", &call.caller.namespace).with(&id.to_string());
         let position = query.position(&request.page_token)?;
@@ -76,17 +87,16 @@ impl Exchanges {
             Some(_) => None,
         };
         if request.history == History::None {
-            return Ok(outcome::of_inspect(detailed, &[]).0);
+            return Ok((make(detailed, &[]).0, String::new()));
         }
         let depth = match position {
             None => 1,
             Some(bytes) => depth(&bytes)?,
         };
         let page = self.app.history_page(&call.caller, id, depth, request.page_size).await?;
-        let (response, left_out) = outcome::of_inspect(detailed, &page.exchanges);
+        let (made, left_out) = make(detailed, &page.exchanges);
         let next = left_out.or(page.next_depth);
-        let next_page_token = next.map_or_else(String::new, |next| query.token(&next.to_be_bytes()));
-        Ok(pb::InspectResponse { next_page_token, ..response })
+        Ok((made, next.map_or_else(String::new, |next| query.token(&next.to_be_bytes()))))
     }
 }
 
@@ -272,7 +282,12 @@ impl ExchangeService for Exchanges {
 
     async fn inspect(&self, request: Request<pb::InspectRequest>) -> Result<Response<pb::InspectResponse>, Status> {
         let call = Call::of(&request)?;
-        call.answer(async { self.inspect_page(&call, inspect::inspect_from_pb(request.into_inner())?).await }).await
+        let request = inspect::inspect_from_pb(request.into_inner());
+        let answer = async {
+            let (page, next_page_token) = self.inspect_page(&call, request?, outcome::of_inspect).await?;
+            Ok(pb::InspectResponse { next_page_token, ..page })
+        };
+        call.answer(answer).await
     }
 
     async fn stream_inspect(
@@ -282,7 +297,8 @@ impl ExchangeService for Exchanges {
         let call = Call::of(&request)?;
         let first = inspect::stream_inspect_from_pb(request.into_inner()).map_err(|fault| call.status(&fault))?;
         // The first page is read before the answer begins, so that an unknown id is an error of the call.
-        let page = self.inspect_page(&call, first.clone()).await.map_err(|fault| call.status(&fault))?;
+        let read = self.inspect_page(&call, first.clone(), outcome::of_stream_inspect).await;
+        let page = read.map_err(|fault| call.status(&fault))?;
         let request_id = call.request_id.clone();
         let this = Self::new(Arc::clone(&self.app));
         let start = (Ahead::Read(Box::new(page)), this, call, first);
@@ -293,10 +309,7 @@ impl ExchangeService for Exchanges {
                 Ahead::Reading(reading) => reading.await.unwrap_or_else(|_| Err(panicked())),
             };
             let (told, ahead) = match page {
-                Ok(mut page) => {
-                    let ahead = this.read_on(&call, &first, std::mem::take(&mut page.next_page_token));
-                    (Ok(pb::StreamInspectResponse { page: Some(page) }), ahead)
-                }
+                Ok((page, next)) => (Ok(page), this.read_on(&call, &first, next)),
                 Err(fault) => (Err(call.status(&fault)), Ahead::Nothing),
             };
             Some((told, (ahead, this, call, first)))
@@ -308,9 +321,12 @@ impl ExchangeService for Exchanges {
 /// What a stream of pages sends next: while a page goes out, the one after it is read, and no more than that.
 enum Ahead {
     Nothing,
-    Read(Box<pb::InspectResponse>),
-    Reading(AbortOnDropHandle<Result<pb::InspectResponse, Fault>>),
+    Read(Box<Page>),
+    Reading(AbortOnDropHandle<Result<Page, Fault>>),
 }
+
+/// A page, and the token of the next.
+type Page = (pb::StreamInspectResponse, String);
 
 impl Exchanges {
     fn read_on(&self, call: &Call, first: &inspect::Inspect, page_token: String) -> Ahead {
@@ -319,7 +335,7 @@ impl Exchanges {
         }
         let (this, call) = (Self::new(Arc::clone(&self.app)), call.clone());
         let next = inspect::Inspect { page_token, ..first.clone() };
-        let reading = guarded(async move { this.inspect_page(&call, next).await });
+        let reading = guarded(async move { this.inspect_page(&call, next, outcome::of_stream_inspect).await });
         Ahead::Reading(AbortOnDropHandle::new(tokio::spawn(reading.in_current_span())))
     }
 }

@@ -31,6 +31,7 @@ mod retention;
 mod run;
 mod scope;
 pub mod status;
+pub mod streamed;
 mod thread;
 mod tool;
 pub mod trace;

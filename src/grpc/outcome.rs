@@ -20,6 +20,7 @@ use super::convert::record::Facts;
 use super::convert::thread::{Pending, Turn};
 use super::convert::{contract, exchange, execution, fault, id, message, moment, prepare, record, run, thread, usage};
 use super::pb;
+use super::streamed::Parts;
 
 /// An exchange.
 pub(super) fn exchange(detailed: Detailed) -> pb::Exchange {
@@ -204,17 +205,47 @@ pub(super) fn of_record(recorded: Recorded) -> pb::RecordResponse {
 /// What gRPC clients take by default, less what is around the messages.
 const TAKEN_BY_DEFAULT: usize = (4 << 20) - (64 << 10);
 
-/// The most that a field takes besides its message: its number and the message's length.
-const FIELD: usize = 6;
-
 /// A page of an inspected exchange, and the depth of the first exchange that did not fit any more. Every client must be able to read it, so a
 /// page ends before it is too large; one exchange that is too large by itself is a page all the same.
 pub(super) fn of_inspect(
     detailed: Option<Detailed>,
     exchanges: &[Arc<Exchange>],
 ) -> (pb::InspectResponse, Option<u64>) {
-    let mut page = pb::InspectResponse { exchange: detailed.map(exchange), ..pb::InspectResponse::default() };
-    let mut room = TAKEN_BY_DEFAULT.saturating_sub(page.encoded_len());
+    let (mut page, begun) = begin(detailed);
+    let left_out = fill(begun, exchanges, |part, _| {
+        page.messages.extend(part.messages);
+        page.path.extend(part.path);
+    });
+    (page, left_out)
+}
+
+/// The same as one of the pages of a stream.
+pub(super) fn of_stream_inspect(
+    detailed: Option<Detailed>,
+    exchanges: &[Arc<Exchange>],
+) -> (pb::StreamInspectResponse, Option<u64>) {
+    let (page, begun) = begin(detailed);
+    let mut parts = Parts::default();
+    let left_out = fill(begun, exchanges, |part, len| parts.push(&part, len));
+    (pb::StreamInspectResponse::new(page, parts), left_out)
+}
+
+/// What a page begins with: how long it is, and whether it says something.
+type Begun = (usize, bool);
+
+fn begin(detailed: Option<Detailed>) -> (pb::InspectResponse, Begun) {
+    let page = pb::InspectResponse { exchange: detailed.map(exchange), ..pb::InspectResponse::default() };
+    let begun = (page.encoded_len(), page.exchange.is_some());
+    (page, begun)
+}
+
+/// Gives each exchange that has room after what the page begins with as a page of its own, with its length.
+fn fill(
+    (begun, mut has_something): Begun,
+    exchanges: &[Arc<Exchange>],
+    mut put: impl FnMut(pb::InspectResponse, usize),
+) -> Option<u64> {
+    let mut room = TAKEN_BY_DEFAULT.saturating_sub(begun);
     for exchange in exchanges {
         let step = pb::PathStep {
             exchange_id: exchange.id.to_string(),
@@ -222,17 +253,15 @@ pub(super) fn of_inspect(
             turn: exchange.turn,
             message_count: u32::try_from(exchange.messages.len().saturating_add(1)).unwrap_or(u32::MAX),
         };
-        let messages = exchange.messages.iter().chain([&exchange.assistant]);
-        let messages: Vec<pb::Message> = messages.map(message::shared_to_pb).collect();
-        let size = messages.iter().map(|message| FIELD + message.encoded_len()).sum::<usize>();
-        let size = size.saturating_add(FIELD + step.encoded_len());
-        let has_something = page.exchange.is_some() || !page.path.is_empty();
-        if has_something && size > room {
-            return (page, Some(exchange.depth));
+        let messages = exchange.messages.iter().chain([&exchange.assistant]).map(message::shared_to_pb).collect();
+        let part = pb::InspectResponse { messages, path: vec![step], ..pb::InspectResponse::default() };
+        let len = part.encoded_len();
+        if has_something && len > room {
+            return Some(exchange.depth);
         }
-        room = room.saturating_sub(size);
-        page.messages.extend(messages);
-        page.path.push(step);
+        room = room.saturating_sub(len);
+        has_something = true;
+        put(part, len);
     }
-    (page, None)
+    None
 }

@@ -1,4 +1,4 @@
-//! Generated types of `proto/antiphon/v1`. Nothing is written by hand here.
+//! Generated types of `proto/antiphon/v1`. What is written by hand is elsewhere.
 
 #![allow(missing_docs, reason = "generated; the documentation is in the proto files")]
 #![allow(
@@ -11,6 +11,8 @@
 )]
 
 tonic::include_proto!("antiphon.v1");
+
+pub use super::streamed::StreamInspectResponse;
 
 /// The API's descriptors, as reflection serves them.
 pub const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptor.bin"));
