@@ -305,7 +305,7 @@ fn check_fallback(config: &Config, id: &str, fallback: &[String], problems: &mut
     let at = format!("profiles.{id}.fallback");
     let mut wrong = |what: String, remedy: &str| problems.push(ConfigProblem::new(&at, what, remedy));
     if fallback.len() > fallback::MAX {
-        wrong(format!("has {} profiles, the limit is {}", fallback.len(), fallback::MAX), "");
+        wrong(format!("has {} profiles: at most {} are taken", fallback.len(), fallback::MAX), "name fewer");
     }
     for (index, other) in fallback.iter().enumerate() {
         let backend = config.profiles.get(other).and_then(|profile| config.backends.get(&profile.backend));

@@ -75,7 +75,7 @@ fn every_mistake_is_told_at_once() {
     let problems = Catalog::load(&config, base).unwrap_err();
     let told = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     for expected in [
-        "backends.demo.capacity: must be 1",
+        "backends.demo.capacity: is 0: it must be 1 to 100000",
         "backends.typo.kind: there is no backend kind `opnai` (did you mean `openai`?)",
         "profiles.main.backend: there is no backend `dmo` (did you mean `demo`?)",
         "profiles.main.model: must not be empty",
