@@ -211,10 +211,12 @@ impl App {
         if expires_at <= now {
             return Err(Fault::field("expire_time", "is past: give a time to come, or none"));
         }
-        if expires_at.0.saturating_sub(now.0) > max_hours.saturating_mul(3_600_000) {
-            let text = format!("is more than {max_hours} hours away, which is the limit");
+        let away_ms = expires_at.0.saturating_sub(now.0);
+        if away_ms > max_hours.saturating_mul(3_600_000) {
+            let away = away_ms.div_ceil(3_600_000);
+            let text = format!("is {away} hours away: at most {max_hours} are taken; give an earlier time");
             let fault = Fault::new(Reason::LimitExceeded, format!("expire_time {text}")).at("expire_time", text);
-            return Err(fault.with("limit", "max_prepared_hours").with("max", max_hours));
+            return Err(fault.with("limit", "max_prepared_hours").with("max", max_hours).with("value", away));
         }
         Ok(expires_at)
     }

@@ -110,7 +110,10 @@ impl App {
         };
         if !run.captured {
             let Some(answer) = self.remembered.get(namespace, &run.id) else {
-                let message = format!("the result of run `{}` was not captured and is no longer kept", run.id);
+                let message = format!(
+                    "the result of run `{}` was not captured and is no longer kept: ask again under another id",
+                    run.id
+                );
                 return Err(Fault::new(Reason::ResultNotKept, message)
                     .with("run_id", &run.id)
                     .with("run_state", run.state.word()));

@@ -31,22 +31,32 @@ impl App {
         }
         match parent.place {
             Some(place) => self.bounded_path(namespace, place).await,
-            None => Ok(vec![Arc::new(parent.exchange.clone())]),
+            None => self.bounded_prefix(&parent.exchange),
         }
     }
 
     async fn bounded_path(&self, namespace: &Namespace, place: Place) -> Result<Vec<Arc<Exchange>>, Fault> {
         let path = self.ledger.path(namespace, place).await.map_err(store_fault)?;
         let max = self.limits.max_history_bytes;
-        let exchanges = self.ledger.exchanges(namespace, &path, 1, usize::MAX, max).await.map_err(store_fault)?;
-        if exchanges.last().is_some_and(|last| last.depth == place.depth) {
-            // A gap says nothing to a model.
-            return Ok(exchanges.into_iter().filter(|exchange| exchange.erased.is_none()).collect());
-        }
-        let message =
-            format!("the history has more than {max} bytes, which is the limit: start a new one with a summary");
-        Err(Fault::new(Reason::LimitExceeded, message).with("limit", "max_history_bytes").with("max", max))
+        let read = self.ledger.history_within(namespace, &path, max).await.map_err(store_fault)?;
+        let exchanges = read.map_err(|bytes| too_long(max, bytes))?;
+        // A gap says nothing to a model.
+        Ok(exchanges.into_iter().filter(|exchange| exchange.erased.is_none()).collect())
     }
+
+    /// What is not stored yet is measured by what it says.
+    fn bounded_prefix(&self, exchange: &Exchange) -> Result<Vec<Arc<Exchange>>, Fault> {
+        let max = self.limits.max_history_bytes;
+        let bytes = exchange.messages.iter().chain([&exchange.assistant]).map(Message::content_bytes).sum();
+        if bytes > max { Err(too_long(max, bytes)) } else { Ok(vec![Arc::new(exchange.clone())]) }
+    }
+}
+
+/// A history of so many bytes or more: what comes after them was not looked at.
+fn too_long(max: usize, bytes: usize) -> Fault {
+    let message =
+        format!("the history has {bytes} bytes or more: at most {max} are read; start a new one with a summary");
+    Fault::new(Reason::LimitExceeded, message).with("limit", "max_history_bytes").with("max", max).with("value", bytes)
 }
 
 /// The messages before a plan's own, as its view shows them. What is left out is told in the plan.

@@ -12,8 +12,13 @@ pub enum Error {
     #[error("must not be empty")]
     Empty,
     /// More than the limit.
-    #[error("must have at most {0} characters")]
-    TooLong(usize),
+    #[error("has {given} characters: at most {max} are taken; choose a shorter one")]
+    TooLong {
+        /// How many there are.
+        given: usize,
+        /// The limit.
+        max: usize,
+    },
     /// A character that ids do not have.
     #[error("may only have {0}")]
     Character(&'static str),
@@ -27,13 +32,16 @@ pub enum Error {
 
 /// Longest run, thread and request id, in characters.
 pub const MAX_NAME: usize = 128;
+/// Longest name of a namespace, in characters.
+pub const MAX_NAMESPACE: usize = 63;
 
 fn check(text: &str, max: usize, allowed: impl Fn(char) -> bool, words: &'static str) -> Result<(), Error> {
     if text.is_empty() {
         return Err(Error::Empty);
     }
-    if text.chars().count() > max {
-        return Err(Error::TooLong(max));
+    let given = text.chars().count();
+    if given > max {
+        return Err(Error::TooLong { given, max });
     }
     if !text.chars().all(allowed) {
         return Err(Error::Character(words));
@@ -67,7 +75,7 @@ impl FromStr for Namespace {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
-        check(text, 63, allowed, "a-z, 0-9, `-` and `_`")?;
+        check(text, MAX_NAMESPACE, allowed, "a-z, 0-9, `-` and `_`")?;
         Ok(Self(text.to_owned()))
     }
 }
@@ -272,7 +280,10 @@ mod tests {
     fn names_say_what_is_wrong_with_them() {
         assert_eq!("".parse::<RunId>(), Err(Error::Empty));
         assert_eq!("a b".parse::<RunId>(), Err(Error::Character("A-Z, a-z, 0-9, `_`, `-`, `.` and `:`")));
-        assert_eq!("a".repeat(129).parse::<ThreadId>(), Err(Error::TooLong(128)));
+        assert!("a".repeat(128).parse::<ThreadId>().is_ok() && "a".repeat(63).parse::<Namespace>().is_ok());
+        let told = "a".repeat(129).parse::<ThreadId>().unwrap_err().to_string();
+        assert_eq!(told, "has 129 characters: at most 128 are taken; choose a shorter one");
+        assert_eq!("a".repeat(64).parse::<Namespace>(), Err(Error::TooLong { given: 64, max: 63 }));
         assert_eq!("a:b.c-d_e".parse::<RunId>().map(|id| id.to_string()), Ok("a:b.c-d_e".to_owned()));
         assert!("Team".parse::<Namespace>().is_err());
         assert_eq!("nope".parse::<ExchangeId>(), Err(Error::NotAnExchangeId));

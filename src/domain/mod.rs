@@ -8,6 +8,7 @@ pub mod exchange;
 pub mod fault;
 pub mod graph;
 pub mod id;
+pub mod json;
 pub mod message;
 pub mod pairing;
 pub mod prepared;

@@ -2,6 +2,15 @@
 
 use super::id::Hash;
 
+/// Most tools of one list.
+pub const MAX_TOOLS: usize = 128;
+/// Longest name, in characters: what every provider takes.
+pub const MAX_NAME: usize = 64;
+/// Longest description, in bytes.
+pub const MAX_DESCRIPTION: usize = 16 * 1024;
+/// Longest input schema, in bytes.
+pub const MAX_SCHEMA: usize = 64 * 1024;
+
 /// A tool as it is offered to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
@@ -18,6 +27,29 @@ pub struct Tool {
 }
 
 impl Tool {
+    /// What is wrong with it as it is written, wherever it is defined: each field by its name in the API, and what is wrong. Whether its
+    /// schema is one, is not looked at.
+    pub fn problems(&self) -> Vec<(&'static str, String)> {
+        let mut problems = Vec::new();
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let length = self.name.chars().count();
+        if !(1..=MAX_NAME).contains(&length) || !self.name.chars().all(allowed) {
+            let what =
+                format!("must be 1 to {MAX_NAME} characters of A-Z, a-z, 0-9, `_`, `-` and `.`, and has {length}");
+            problems.push(("name", what));
+        }
+        for (field, text, max) in [
+            ("description", &self.description, MAX_DESCRIPTION),
+            ("input_schema_json", &self.input_schema_json, MAX_SCHEMA),
+        ] {
+            if text.len() > max {
+                let what = format!("is {} bytes long: at most {max} are taken; shorten it", text.len());
+                problems.push((field, what));
+            }
+        }
+        problems
+    }
+
     /// Hash of the input schema, as written.
     pub fn schema_hash(&self) -> Hash {
         Hash::of(self.input_schema_json.as_bytes())
@@ -43,6 +75,11 @@ pub struct ToolSet {
 }
 
 impl ToolSet {
+    /// What is wrong with the number of its tools, wherever it is defined; absent where nothing is.
+    pub fn too_many(count: usize) -> Option<String> {
+        (count > MAX_TOOLS).then(|| format!("has {count} tools: at most {MAX_TOOLS} are taken; offer fewer"))
+    }
+
     /// Hash of the set; none for the empty set.
     pub fn hash(&self) -> Option<Hash> {
         if self.tools.is_empty() {
@@ -98,6 +135,32 @@ mod tests {
             requires_human: false,
         };
         ToolSet { tools: names.iter().map(tool).collect() }
+    }
+
+    #[test]
+    fn the_most_of_a_tool_is_taken_and_one_more_is_not() {
+        let of = |name: usize, description: usize, schema: usize| {
+            let tool = Tool {
+                name: "n".repeat(name),
+                description: "d".repeat(description),
+                input_schema_json: "s".repeat(schema),
+                side_effects: false,
+                requires_human: false,
+            };
+            tool.problems().into_iter().map(|(field, what)| format!("{field} {what}")).collect::<Vec<_>>()
+        };
+        assert_eq!(of(MAX_NAME, MAX_DESCRIPTION, MAX_SCHEMA), [""; 0]);
+        assert_eq!(of(1, 0, 0), [""; 0]);
+        let name = "name must be 1 to 64 characters of A-Z, a-z, 0-9, `_`, `-` and `.`, and has ";
+        assert_eq!(of(0, 0, 0), [format!("{name}0")]);
+        let wrong = [
+            format!("{name}65"),
+            "description is 16385 bytes long: at most 16384 are taken; shorten it".to_owned(),
+            "input_schema_json is 65537 bytes long: at most 65536 are taken; shorten it".to_owned(),
+        ];
+        assert_eq!(of(MAX_NAME + 1, MAX_DESCRIPTION + 1, MAX_SCHEMA + 1), wrong);
+        assert_eq!(ToolSet::too_many(MAX_TOOLS), None);
+        assert_eq!(ToolSet::too_many(129).unwrap(), "has 129 tools: at most 128 are taken; offer fewer");
     }
 
     #[test]

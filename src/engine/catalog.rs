@@ -15,6 +15,7 @@ use super::profile::Profile;
 pub use super::prompt::{Kind, Prompt, Variable};
 use crate::domain::id::Namespace;
 use crate::domain::settings::Contract;
+use crate::domain::tool::{MAX_SCHEMA, Tool, ToolSet};
 
 /// What a contract's file ends with.
 const CONTRACT_ENDING: &str = ".json";
@@ -152,14 +153,7 @@ impl Catalog {
                 wrong(format!("asks for the contract `{id}`, which there is not{}", hint(id, known)), "");
             }
             let tools = prompt.tools.as_ref().map(|set| set.tools.as_slice()).unwrap_or_default();
-            for (index, tool) in tools.iter().enumerate() {
-                if tool.name.is_empty() || tools.iter().take(index).any(|other| other.name == tool.name) {
-                    wrong(format!("tool {} has no name of its own", index + 1), "");
-                }
-                if let Err(problem) = schemas.check_tool(tool) {
-                    wrong(format!("the input schema of tool `{}` is not usable: {problem}", tool.name), "");
-                }
-            }
+            check_tools(tools, &schemas, &mut |what| wrong(what, ""));
             if let Some(what) = too_many(config, prompt.repair_attempts) {
                 wrong(format!("`repair.attempts` {what}"), MORE_REPAIRS);
             }
@@ -170,6 +164,29 @@ impl Catalog {
                 );
             }
             self.prompts.insert(prompt.id.clone(), prompt);
+        }
+    }
+}
+
+/// What is wrong with the tools of a prompt, which keep the rules that those of a request keep.
+fn check_tools(tools: &[Tool], schemas: &Schemas, wrong: &mut dyn FnMut(String)) {
+    if let Some(what) = ToolSet::too_many(tools.len()) {
+        wrong(format!("`tools` {what}"));
+        return;
+    }
+    for (index, tool) in tools.iter().enumerate() {
+        for (field, what) in tool.problems() {
+            // The schema is no text here.
+            wrong(format!("`tools[{index}].{}` {what}", field.trim_end_matches("_json")));
+        }
+        if tools.iter().take(index).any(|other| other.name == tool.name) {
+            wrong(format!("`tools[{index}].name` is the name of another one too"));
+        }
+        // One that is too long is not read.
+        if tool.input_schema_json.len() <= MAX_SCHEMA
+            && let Err(problem) = schemas.check_tool(tool)
+        {
+            wrong(format!("the input schema of tool `{}` is not usable: {problem}", tool.name));
         }
     }
 }
@@ -288,7 +305,7 @@ fn check_fallback(config: &Config, id: &str, fallback: &[String], problems: &mut
     let at = format!("profiles.{id}.fallback");
     let mut wrong = |what: String, remedy: &str| problems.push(ConfigProblem::new(&at, what, remedy));
     if fallback.len() > fallback::MAX {
-        wrong(format!("has {} profiles, the limit is {}", fallback.len(), fallback::MAX), "");
+        wrong(format!("has {} profiles: at most {} are taken", fallback.len(), fallback::MAX), "name fewer");
     }
     for (index, other) in fallback.iter().enumerate() {
         let backend = config.profiles.get(other).and_then(|profile| config.backends.get(&profile.backend));

@@ -272,11 +272,16 @@ fn entries<T>(
     entries
 }
 
+/// Longest id of a configured resource, in characters.
+const MAX_ID: usize = 64;
+
 /// Whether text can be the id of a configured resource.
 pub(crate) fn check_id(id: &str) -> Result<(), String> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    if id.is_empty() || id.len() > 64 || !id.chars().all(allowed) {
-        return Err(format!("the id `{id}` must have 1 to 64 of A-Z, a-z, 0-9, `_`, `-` and `.`"));
+    let length = id.chars().count();
+    if !(1..=MAX_ID).contains(&length) || !id.chars().all(allowed) {
+        let what = format!("must have 1 to {MAX_ID} of A-Z, a-z, 0-9, `_`, `-` and `.`, and has {length} characters");
+        return Err(format!("the id `{id}` {what}"));
     }
     Ok(())
 }
@@ -341,7 +346,9 @@ mod tests {
 
     #[test]
     fn ids_are_checked() {
-        assert!(check_id("a.B-c_1").is_ok());
+        assert!(check_id("a.B-c_1").is_ok() && check_id(&"a".repeat(64)).is_ok());
+        let long = check_id(&"a".repeat(65)).unwrap_err();
+        assert!(long.contains("1 to 64") && long.ends_with("and has 65 characters"), "{long}");
         assert!(check_id("a b").is_err());
         assert!(check_id("").is_err());
     }

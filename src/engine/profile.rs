@@ -49,27 +49,31 @@ pub struct ParametersConfig {
     pub extra: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
-/// Most stop sequences.
-const MAX_STOP_SEQUENCES: usize = 16;
+/// Most stop sequences, configured or in a request.
+pub const MAX_STOP_SEQUENCES: usize = 16;
 
 impl ParametersConfig {
     /// The parameters, or what is wrong: the key, and what it must be.
-    pub fn check(&self) -> Result<Parameters, Vec<(&'static str, &'static str)>> {
+    pub fn check(&self) -> Result<Parameters, Vec<(&'static str, String)>> {
         let mut problems = Vec::new();
         if self.temperature.is_some_and(|value| !(0.0..=2.0).contains(&value)) {
-            problems.push(("temperature", "must be 0 to 2"));
+            problems.push(("temperature", "must be 0 to 2".to_owned()));
         }
         if self.top_p.is_some_and(|value| !(value > 0.0 && value <= 1.0)) {
-            problems.push(("top_p", "must be over 0 and at most 1"));
+            problems.push(("top_p", "must be over 0 and at most 1".to_owned()));
         }
         if self.max_output_tokens == Some(0) {
-            problems.push(("max_output_tokens", "must be 1 or more"));
+            problems.push(("max_output_tokens", "must be 1 or more".to_owned()));
         }
-        if self.stop_sequences.len() > MAX_STOP_SEQUENCES || self.stop_sequences.iter().any(String::is_empty) {
-            problems.push(("stop_sequences", "must be at most 16, none of them empty"));
+        let count = self.stop_sequences.len();
+        if count > MAX_STOP_SEQUENCES {
+            let what = format!("has {count} stop sequences: at most {MAX_STOP_SEQUENCES} are taken; give fewer");
+            problems.push(("stop_sequences", what));
+        } else if self.stop_sequences.iter().any(String::is_empty) {
+            problems.push(("stop_sequences", "must have none that is empty".to_owned()));
         }
         if self.reasoning_effort.as_deref() == Some("") {
-            problems.push(("reasoning_effort", "must not be empty"));
+            problems.push(("reasoning_effort", "must not be empty".to_owned()));
         }
         if !problems.is_empty() {
             return Err(problems);
@@ -102,6 +106,17 @@ mod tests {
         };
         let keys: Vec<_> = config.check().unwrap_err().into_iter().map(|(key, _)| key).collect();
         assert_eq!(keys, ["temperature", "top_p", "max_output_tokens", "stop_sequences"]);
+    }
+
+    #[test]
+    fn so_many_stop_sequences_and_no_more() {
+        let with = |count: usize| {
+            let stop_sequences = vec!["s".to_owned(); count];
+            ParametersConfig { stop_sequences, ..ParametersConfig::default() }.check()
+        };
+        assert_eq!(with(16).unwrap().stop_sequences.len(), 16);
+        let what = "has 17 stop sequences: at most 16 are taken; give fewer".to_owned();
+        assert_eq!(with(17).unwrap_err(), [("stop_sequences", what)]);
     }
 
     #[test]

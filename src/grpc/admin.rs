@@ -114,7 +114,8 @@ impl AdminService for Admin {
         let max = match request.max_findings {
             0 => FINDINGS,
             max if max > MAX_FINDINGS => {
-                let fault = Fault::field("max_findings", format!("is {max}: at most {MAX_FINDINGS} are told"));
+                let fault =
+                    Fault::field("max_findings", format!("is {max}: at most {MAX_FINDINGS} are told; ask for fewer"));
                 return Err(call.status(&fault));
             }
             max => max,

@@ -86,7 +86,12 @@ impl Query {
         if token.is_empty() {
             return Ok(None);
         }
-        let bytes = (token.len() <= MAX_TOKEN).then(|| decode(token)).flatten();
+        if token.len() > MAX_TOKEN {
+            let given = token.len();
+            let what = format!("is {given} characters long: at most {MAX_TOKEN} are looked at; send it as it came");
+            return Err(Fault::new(Reason::PageTokenInvalid, format!("page_token {what}")).at("page_token", what));
+        }
+        let bytes = decode(token);
         let position = bytes.as_deref().and_then(|bytes| {
             let (version, rest) = bytes.split_first()?;
             let (check, position) = rest.split_at_checked(CHECK)?;
@@ -160,6 +165,9 @@ mod tests {
         for nonsense in ["z", "語", "0", &"0".repeat(10_000)] {
             assert_eq!(query("x").position(nonsense).unwrap_err().fields[0].path, "page_token");
         }
+        // One of the greatest length is looked at.
+        let long = query("x").token(&[7; (MAX_TOKEN / 2) - CHECK - 1]);
+        assert_eq!((long.len(), query("x").position(&long).is_ok()), (MAX_TOKEN, true));
     }
 
     #[test]

@@ -258,11 +258,10 @@ async fn limits_of_histories_and_runs() {
         .exchange
         .unwrap()
         .exchange_id;
-    let more = client.r#continue(ask::after(&long, ask::text("2"))).await;
-    // One exchange is always read, however long it is; the next one finds the history over its limit.
-    let long = more.unwrap().into_inner().exchange.unwrap().exchange_id;
-    let long = client.probe(ask::probe(&long, ask::text("3"))).await.unwrap_err();
-    refused::is(&long, Code::ResourceExhausted, Reason::LimitExceeded);
+    let more = client.r#continue(ask::after(&long, ask::text("2"))).await.unwrap_err();
+    refused::is(&more, Code::ResourceExhausted, Reason::LimitExceeded);
+    let probed = client.probe(ask::probe(&long, ask::text("3"))).await.unwrap_err();
+    assert_eq!((more.message(), refused::fact(&more, "limit")), (probed.message(), "max_history_bytes".into()));
 }
 
 /// Every answer names its call, by the caller's id where that is usable.

@@ -20,6 +20,7 @@ mod busy;
 mod capture;
 mod catalog;
 mod coordinate;
+mod edges;
 mod ends;
 mod errors;
 mod explain;

@@ -131,15 +131,38 @@ async fn an_answer_over_the_limit_is_refused() {
         Entry::events(&[&format!("data: {long}")]).end(End::Hold),
     ];
     let bench = Bench::with(script, |config| config.max_answer_bytes = 1_000).await;
+    let limit = "has more than 1000 bytes, which is the limit: ask for less, or raise `max_answer_bytes`";
     for _ in 0..2 {
         let outcome = bench.ask(&Ask::whole()).await;
         assert_eq!(outcome.failed().reason, Reason::ProviderBadAnswer);
-        assert_eq!(outcome.failed().message, "the provider's answer has more than 1000 bytes");
+        assert_eq!(outcome.failed().message, format!("the provider's answer {limit}"));
     }
     let outcome = bench.ask(&Ask::streamed()).await;
-    assert_eq!(outcome.failed().message, "the provider's answer has more than 1000 bytes");
+    assert_eq!(outcome.failed().message, format!("the provider's answer {limit}"));
     let outcome = bench.ask(&Ask::streamed()).await;
-    assert_eq!(outcome.failed().message, "an event of the provider's answer is too long");
+    assert_eq!(outcome.failed().message, format!("an event of the provider's answer {limit}"));
+}
+
+/// Exactly as many bytes as are allowed are an answer, told of before or not, whole or in an event; one more are none.
+#[tokio::test]
+async fn an_answer_of_the_greatest_length_is_taken() {
+    let whole = |bytes: usize| {
+        let body = r#"{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}"#;
+        format!("{body}{}", " ".repeat(bytes - body.len()))
+    };
+    let event = |bytes: usize| {
+        let line = r#"data: {"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}"#;
+        format!("{line}{}\n\n", " ".repeat(bytes - line.len()))
+    };
+    for (bytes, fits) in [(1_000, true), (1_001, false)] {
+        let events = Entry::events(&[&event(bytes), "data: [DONE]\n\n"]);
+        let script = [Entry::json(&whole(bytes)).sized(), Entry::json(&whole(bytes)), events];
+        let bench = Bench::with(script, |config| config.max_answer_bytes = 1_000).await;
+        for ask in [Ask::whole(), Ask::whole(), Ask::streamed()] {
+            let outcome = bench.ask(&ask).await;
+            assert_eq!(outcome.end.is_ok(), fits, "{bytes} {:?}", outcome.end);
+        }
+    }
 }
 
 #[tokio::test]

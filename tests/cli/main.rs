@@ -11,6 +11,7 @@
 
 mod auditing;
 mod branching;
+mod checking;
 mod coordinating;
 mod doctor;
 mod documents;

@@ -12,7 +12,7 @@ use antiphon::ops::config::{Config, parse};
 use antiphon::ops::environment::Environment;
 use antiphon::ops::source::SystemClock;
 
-use crate::markdown::{blocks, path, read};
+use crate::markdown::{blocks, path, read, rows, section};
 
 const DOCUMENTS: [&str; 2] = ["README.md", "docs/configuration.md"];
 /// Its configurations name files that whoever reads it has.
@@ -171,6 +171,15 @@ fn no_key_is_left_out() {
     let missing: BTreeSet<String> =
         tables.iter().flat_map(|table| known_keys(table)).filter(|key| !is_told(key)).collect();
     assert!(missing.is_empty(), "not documented: {missing:?}");
+}
+
+#[test]
+fn every_limit_of_the_configuration_is_in_the_list_of_limits() {
+    let readme = read("README.md");
+    let listed: String = rows(section(&readme, "## Limits")).into_iter().map(|row| row[0].clone()).collect();
+    let keys = known_keys("[limits]\nzzz = 1");
+    let missing: Vec<&String> = keys.iter().filter(|key| !listed.contains(&format!("`{key}`"))).collect();
+    assert!(keys.len() > 10 && missing.is_empty(), "not in the list of limits: {missing:?}");
 }
 
 #[test]

@@ -263,7 +263,8 @@ impl App {
             return Err(Fault::new(Reason::LimitExceeded, format!("name {message}"))
                 .at("name", message)
                 .with("limit", "document_bytes_in_one_message")
-                .with("max", MAX_WHOLE_BYTES));
+                .with("max", MAX_WHOLE_BYTES)
+                .with("value", document.size_bytes));
         }
         let data = self.content(&caller.namespace, found.root, &pieces).await?;
         Ok((document, found, data))

@@ -251,6 +251,7 @@ impl App {
                 .at("edits", message)
                 .with("limit", limit)
                 .with("max", max)
+                .with("value", has)
         };
         let (max_documents, max_bytes) = (self.limits.max_workspace_documents, self.limits.max_workspace_bytes);
         if documents > max_documents {
@@ -335,7 +336,8 @@ impl App {
             return Err(Fault::new(Reason::LimitExceeded, format!("chunk.data {message}"))
                 .at("chunk.data", message)
                 .with("limit", "max_document_bytes")
-                .with("max", max));
+                .with("max", max)
+                .with("value", writer.bytes));
         }
         writer.hasher.update(data);
         writer.buffer.extend_from_slice(data);

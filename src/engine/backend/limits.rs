@@ -5,6 +5,13 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+/// Most calls at once.
+const MAX_CAPACITY: u32 = 100_000;
+/// Most tries of one call.
+const MAX_ATTEMPTS: u32 = 100;
+/// Most requests in a minute, and at once.
+const MAX_RATE: u32 = 1_000_000;
+
 /// Bounds of one backend, as configured.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -87,31 +94,30 @@ impl Limits {
     /// The keys of the configuration that belong here.
     pub const KEYS: [&'static str; 6] = ["capacity", "queue_limit", "total_timeout_ms", "retry", "circuit", "rate"];
 
-    /// What is wrong with the figures: the key, and what it must be.
-    pub fn problems(&self) -> Vec<(&'static str, &'static str)> {
+    /// What is wrong with the figures: the key, what it is and what it must be.
+    pub fn problems(&self) -> Vec<(&'static str, String)> {
         let mut problems = Vec::new();
-        if self.capacity == 0 || self.capacity > 100_000 {
-            problems.push(("capacity", "must be 1 to 100000"));
+        let mut within = |key, figure: u32, max: u32, more: &str| {
+            if !(1..=max).contains(&figure) {
+                problems.push((key, format!("is {figure}: it must be 1 to {max}{more}")));
+            }
+        };
+        within("capacity", self.capacity, MAX_CAPACITY, "");
+        within("retry.attempts", self.retry.attempts, MAX_ATTEMPTS, "; 1 makes no call again");
+        if let Some(rate) = &self.rate {
+            let more = "; leave `rate` out for any number";
+            within("rate.requests_per_minute", rate.requests_per_minute, MAX_RATE, more);
+            within("rate.burst", rate.burst(), MAX_RATE, "");
         }
         if self.total_timeout_ms == 0 {
-            problems.push(("total_timeout_ms", "must be 1 or more"));
-        }
-        if self.retry.attempts == 0 || self.retry.attempts > 100 {
-            problems.push(("retry.attempts", "must be 1 to 100; 1 makes no call again"));
+            problems.push(("total_timeout_ms", "must be 1 or more".to_owned()));
         }
         if self.retry.max_ms < self.retry.base_ms {
-            problems.push(("retry.max_ms", "must not be less than retry.base_ms"));
+            problems.push(("retry.max_ms", "must not be less than retry.base_ms".to_owned()));
         }
         if self.circuit.open_ms == 0 {
-            problems.push(("circuit.open_ms", "must be 1 or more; `failures = 0` turns the circuit off"));
-        }
-        if let Some(rate) = &self.rate {
-            if rate.requests_per_minute == 0 || rate.requests_per_minute > 1_000_000 {
-                problems.push(("rate.requests_per_minute", "must be 1 to 1000000; leave `rate` out for any number"));
-            }
-            if rate.burst() == 0 || rate.burst() > 1_000_000 {
-                problems.push(("rate.burst", "must be 1 to 1000000"));
-            }
+            let what = "must be 1 or more; `failures = 0` turns the circuit off";
+            problems.push(("circuit.open_ms", what.to_owned()));
         }
         problems
     }
@@ -138,7 +144,25 @@ mod tests {
             ..Limits::default()
         };
         let keys: Vec<_> = wrong.problems().into_iter().map(|(key, _)| key).collect();
-        let all = ["capacity", "total_timeout_ms", "retry.attempts", "retry.max_ms", "circuit.open_ms"];
-        assert_eq!(keys, [&all[..], &["rate.requests_per_minute", "rate.burst"]].concat());
+        let figures = ["capacity", "retry.attempts", "rate.requests_per_minute", "rate.burst"];
+        assert_eq!(keys, [&figures[..], &["total_timeout_ms", "retry.max_ms", "circuit.open_ms"]].concat());
+    }
+
+    #[test]
+    fn the_most_is_taken_and_one_more_is_not() {
+        let with = |more: u32| {
+            let retry = Retry { attempts: 100 + more, ..Retry::default() };
+            let rate = Some(Rate { requests_per_minute: 1_000_000 + more, burst: Some(1_000_000 + more) });
+            let limits = Limits { capacity: 100_000 + more, retry, rate, ..Limits::default() };
+            limits.problems().into_iter().map(|(key, what)| format!("{key} {what}")).collect::<Vec<_>>()
+        };
+        assert_eq!(with(0), [""; 0]);
+        let expected = [
+            "capacity is 100001: it must be 1 to 100000",
+            "retry.attempts is 101: it must be 1 to 100; 1 makes no call again",
+            "rate.requests_per_minute is 1000001: it must be 1 to 1000000; leave `rate` out for any number",
+            "rate.burst is 1000001: it must be 1 to 1000000",
+        ];
+        assert_eq!(with(1), expected);
     }
 }

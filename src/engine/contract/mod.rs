@@ -6,7 +6,7 @@ mod schema;
 
 use serde_json::Value;
 
-pub use schema::SchemaProblem;
+pub use schema::{MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH, SchemaProblem};
 pub(crate) use schema::{Schemas, parse_schema};
 
 use crate::domain::message::{Kind, Message};

@@ -11,13 +11,14 @@ use serde_json::Value;
 use super::bounds::Bounds;
 use super::{Check, MAX_VIOLATION_TEXT};
 use crate::domain::id::Hash;
+use crate::domain::json::too_deep;
 use crate::domain::settings::{Contract, Violation};
 use crate::domain::tool::Tool;
 
-/// Longest schema, in bytes.
-const MAX_SCHEMA_BYTES: usize = 256 * 1024;
-/// Deepest nesting of a schema.
-const MAX_SCHEMA_DEPTH: usize = 64;
+/// Longest schema of a contract, in bytes. Those of tools are shorter.
+pub const MAX_SCHEMA_BYTES: usize = 256 * 1024;
+/// Deepest nesting of a schema, of contracts and of tools.
+pub const MAX_SCHEMA_DEPTH: usize = 64;
 /// Largest compiled pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 1024 * 1024;
 /// Schemas that are kept compiled.
@@ -48,23 +49,14 @@ pub(super) fn problem(pointer: impl Into<String>, message: impl Into<String>) ->
 /// Parses a schema's text within the limits of size and depth.
 pub(crate) fn parse_schema(text: &str) -> Result<Value, SchemaProblem> {
     if text.len() > MAX_SCHEMA_BYTES {
-        return Err(problem("", format!("is {} bytes long; at most {MAX_SCHEMA_BYTES} are taken", text.len())));
+        let what = format!("is {} bytes long: at most {MAX_SCHEMA_BYTES} are taken; shorten it", text.len());
+        return Err(problem("", what));
     }
-    // The parser itself stops at 128 levels, so that what follows can recurse.
-    let value: Value = serde_json::from_str(text).map_err(|error| problem("", format!("is not JSON: {error}")))?;
-    if depth(&value) > MAX_SCHEMA_DEPTH {
-        return Err(problem("", format!("is nested deeper than {MAX_SCHEMA_DEPTH} levels")));
+    // Before it is parsed, so that the parser and what follows can recurse.
+    if let Some(what) = too_deep(text, MAX_SCHEMA_DEPTH) {
+        return Err(problem("", what));
     }
-    Ok(value)
-}
-
-fn depth(value: &Value) -> usize {
-    let inner = match value {
-        Value::Array(items) => items.iter().map(depth).max(),
-        Value::Object(fields) => fields.values().map(depth).max(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return 0,
-    };
-    inner.unwrap_or(0) + 1
+    serde_json::from_str(text).map_err(|error| problem("", format!("is not JSON: {error}")))
 }
 
 fn draft(schema: &Value) -> Result<Draft, SchemaProblem> {

@@ -153,13 +153,24 @@ fn drafts_other_than_two_are_refused() {
 #[test]
 fn b138_depth_is_bounded_in_schemas_and_answers() {
     let nest = |levels: usize| format!("{}{}{}", "{\"not\":".repeat(levels), "{}", "}".repeat(levels));
-    assert!(problem(&nest(100)).message.contains("nested deeper"));
-    assert!(problem(&nest(200)).message.contains("not JSON"));
+    assert!(Schemas::default().check(&schema(&nest(63))).is_ok(), "64 levels");
+    for levels in [64, 200, 30_000] {
+        let expected = format!("is nested {} levels deep: at most 64 are taken; make it flatter", levels + 1);
+        assert_eq!(problem(&nest(levels)).message, expected);
+    }
     let brackets = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     assert_eq!(validate(&Contract::Json, &brackets(127), StopReason::Stop).status, ValidationStatus::Valid);
     for levels in [200, 100_000] {
         assert_eq!(validate(&Contract::Json, &brackets(levels), StopReason::Stop).status, ValidationStatus::Invalid);
     }
+}
+
+#[test]
+fn the_length_of_a_schema_is_bounded() {
+    let of = |bytes: usize| format!("{}{{}}", " ".repeat(bytes - 2));
+    assert!(Schemas::default().check(&schema(&of(256 * 1024))).is_ok());
+    let told = problem(&of(256 * 1024 + 1)).message;
+    assert_eq!(told, "is 262145 bytes long: at most 262144 are taken; shorten it");
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn stem(name: &str) -> Option<&str> {
 fn read(path: &Path) -> Result<String, String> {
     let length = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
     if length > MAX_FILE_BYTES {
-        return Err(format!("is {length} bytes long; at most {MAX_FILE_BYTES} are read"));
+        return Err(format!("is {length} bytes long: at most {MAX_FILE_BYTES} are read; shorten it"));
     }
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     Ok(text.trim_start_matches('\u{feff}').replace("\r\n", "\n"))

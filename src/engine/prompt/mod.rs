@@ -220,7 +220,7 @@ impl Prompt {
     fn template(&self, name: &str, values: &BTreeMap<String, Value>) -> Result<String, Error> {
         let mut out = Limited(Vec::new());
         self.environment.get_template(name)?.render_captured_to(minijinja::Value::from(Serde(values)), &mut out)?;
-        String::from_utf8(out.0).map_err(|_| Error::new(ErrorKind::WriteFailure, "the output is not text"))
+        String::from_utf8(out.0).map_err(|_| Error::new(ErrorKind::BadSerialization, "the output is not text"))
     }
 
     /// A template that failed, without any value: only what the file says is told.
@@ -236,15 +236,26 @@ impl Prompt {
     }
 
     fn broken(&self, place: &str, error: &Error) -> Fault {
-        let what = match error.kind() {
-            ErrorKind::UndefinedError => "uses a value that is not defined; give it, or test it with `is defined`",
-            ErrorKind::OutOfFuel => "takes too many steps",
-            ErrorKind::WriteFailure => "gives too much text",
-            ErrorKind::InvalidOperation => "does something that these values do not allow",
-            _ => "cannot be rendered with these values",
+        let at = |what: &str| {
+            Fault::new(Reason::PromptVariables, format!("prompt `{}`, {place}: {what}", self.id))
+                .with("prompt_id", &self.id)
         };
-        Fault::new(Reason::PromptVariables, format!("prompt `{}`, {place}: {what}", self.id))
-            .with("prompt_id", &self.id)
+        match error.kind() {
+            ErrorKind::UndefinedError => at("uses a value that is not defined; give it, or test it with `is defined`"),
+            ErrorKind::OutOfFuel => {
+                let what = format!("takes more than {FUEL} steps, which is the limit: give it less to go through");
+                at(&what).with("limit", "steps").with("max", FUEL)
+            }
+            // Nothing else is written to that could fail.
+            ErrorKind::WriteFailure => {
+                let what = format!(
+                    "gives more than {MAX_SECTION_BYTES} bytes of text, which is the limit: give it shorter values"
+                );
+                at(&what).with("limit", "section_bytes").with("max", MAX_SECTION_BYTES)
+            }
+            ErrorKind::InvalidOperation => at("does something that these values do not allow"),
+            _ => at("cannot be rendered with these values"),
+        }
     }
 }
 

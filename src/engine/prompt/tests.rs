@@ -97,10 +97,36 @@ fn an_absent_optional_variable_may_be_asked_about_but_not_printed() {
 fn loops_and_output_are_bounded() {
     let text =
         "---\nvariables: [{name: n}]\n---\n{% for i in range(n) %}{% for j in range(n) %}x{% endfor %}{% endfor %}";
-    assert!(prompt(text).render(r#"{"n":9000}"#).unwrap_err().message.contains("too many steps"));
+    assert!(prompt(text).render(r#"{"n":300}"#).is_ok(), "a step is the engine's own, and a round takes several");
+    let steps = prompt(text).render(r#"{"n":9000}"#).unwrap_err();
+    let said = "takes more than 1000000 steps, which is the limit: give it less to go through";
+    assert!(steps.message.ends_with(said), "{}", steps.message);
+    assert_eq!((steps.metadata["limit"].as_str(), steps.metadata["max"].as_str()), ("steps", "1000000"));
     let text = "---\nvariables: [{name: n}, {name: t}]\n---\n{% for i in range(n) %}{{ t }}{% endfor %}";
-    let long = serde_json::json!({ "n": 1000, "t": "x".repeat(10_000) }).to_string();
-    assert!(prompt(text).render(&long).unwrap_err().message.contains("too much text"));
+    let of = |bytes: usize| {
+        let values = serde_json::json!({ "n": 4, "t": "x".repeat(bytes) });
+        prompt(text).render(&values.to_string())
+    };
+    assert_eq!(texts(&of(1024 * 1024).unwrap())[0].1.len(), 4 * 1024 * 1024);
+    let long = of(1024 * 1024 + 1).unwrap_err();
+    let said = "gives more than 4194304 bytes of text, which is the limit: give it shorter values";
+    assert!(long.message.ends_with(said), "{}", long.message);
+    assert_eq!((long.metadata["limit"].as_str(), long.metadata["max"].as_str()), ("section_bytes", "4194304"));
+}
+
+#[test]
+fn a_file_of_the_greatest_length_is_read_and_a_longer_one_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |bytes: usize| {
+        let text = format!("---\n---\n{}", "x".repeat(bytes - 8));
+        std::fs::write(folder.path().join("p.prompt"), text).unwrap();
+        let mut problems = Vec::new();
+        let loaded = load(folder.path(), &mut problems).len();
+        (loaded, problems.iter().map(ConfigProblem::to_string).collect::<String>())
+    };
+    assert_eq!(read(1024 * 1024), (1, String::new()));
+    let (loaded, told) = read(1024 * 1024 + 1);
+    assert!(loaded == 0 && told.ends_with("is 1048577 bytes long: at most 1048576 are read; shorten it"), "{told}");
 }
 
 #[test]

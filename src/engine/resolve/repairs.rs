@@ -33,7 +33,7 @@ impl Resolver<'_> {
             let fault = Fault::new(Reason::BackendUnsupported, text).at(FIELD, "must be 0 for this backend");
             Some(fault.with("backend_id", backend_id).with("feature", "repair"))
         } else if attempts > max {
-            let text = format!("asks for {attempts} repairs; at most {max} are made");
+            let text = format!("is {attempts}: at most {max} repairs are made; ask for fewer");
             let fault = Fault::new(Reason::LimitExceeded, format!("{FIELD} {text}")).at(FIELD, text);
             Some(fault.with("limit", "max_repair_attempts").with("max", max).with("value", attempts))
         } else {

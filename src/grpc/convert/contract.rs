@@ -1,15 +1,11 @@
 //! Output contracts and what validation found. It must not compile a schema: whether one is of use, the engine decides.
 
 use super::problem::{self, filled};
-use super::{Path, Problems, json};
+use super::{Path, Problems, json, limit};
 use crate::domain::settings::{Contract, ContractChoice, Validation, ValidationStatus};
-use crate::engine::json_in;
+use crate::engine::{MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH, json_in};
 use crate::grpc::pb;
 
-/// Longest schema, in bytes.
-const MAX_SCHEMA: usize = 256 * 1024;
-/// Deepest nesting of a schema.
-const MAX_SCHEMA_DEPTH: usize = 64;
 /// Longest name, in characters.
 const MAX_NAME: usize = 64;
 /// The name of a schema that has none.
@@ -33,8 +29,9 @@ fn schema_from_pb(schema: pb::JsonSchemaContract, at: &Path<'_>, problems: &mut 
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let name = if schema.name.is_empty() { DEFAULT_NAME.to_owned() } else { schema.name };
     let mut good = true;
-    if name.len() > MAX_NAME || !name.chars().all(allowed) {
-        let message = format!("must be 1 to {MAX_NAME} characters of A-Z, a-z, 0-9, `_` and `-`");
+    let length = name.chars().count();
+    if length > MAX_NAME || !name.chars().all(allowed) {
+        let message = format!("must be 1 to {MAX_NAME} characters of A-Z, a-z, 0-9, `_` and `-`, and has {length}");
         problems.add(&at.field("name"), message);
         good = false;
     }
@@ -43,8 +40,7 @@ fn schema_from_pb(schema: pb::JsonSchemaContract, at: &Path<'_>, problems: &mut 
         problems.add(at, "must not be empty: use the `json` contract for any JSON value");
         return None;
     }
-    if text.len() > MAX_SCHEMA {
-        problems.add(at, format!("is {} bytes long: at most {MAX_SCHEMA} are taken", text.len()));
+    if !limit::bytes(&text, MAX_SCHEMA_BYTES, at, problems) {
         return None;
     }
     match json::kind(&text, MAX_SCHEMA_DEPTH) {
@@ -135,7 +131,10 @@ mod tests {
         assert_eq!(path(pb::Contract { form: None }), "contract");
         assert_eq!(path(schema("", "")), "contract.json_schema.schema_json");
         assert_eq!(path(schema("{}", "a b")), "contract.json_schema.name");
-        assert_eq!(path(schema(&format!("\"{}\"", "x".repeat(MAX_SCHEMA)), "")), "contract.json_schema.schema_json");
+        assert_eq!(
+            path(schema(&format!("\"{}\"", "x".repeat(MAX_SCHEMA_BYTES)), "")),
+            "contract.json_schema.schema_json"
+        );
         let named = pb::contract::Form::Named(pb::NamedContract::default());
         assert_eq!(path(pb::Contract { form: Some(named) }), "contract.named.contract_id");
         for text in ["text", "7", "[]"] {

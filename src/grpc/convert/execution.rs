@@ -7,14 +7,14 @@ use prost_types::{Struct, Value};
 
 use super::message::all;
 use super::problem::{self, absent_if_empty, filled};
-use super::{Path, Problems, contract, id, json, label, message, tool};
+use super::{Path, Problems, contract, id, json, label, limit, message, tool};
 use crate::app::turn::OnDisconnect;
 use crate::domain::drift::Policy;
 use crate::domain::id::RunId;
 use crate::domain::message::{Message, Role, ToolResult};
 use crate::domain::settings::{EffectiveSetting, Parameters, Source, Warning};
 use crate::domain::view::View;
-use crate::engine::{Asked, PromptInput};
+use crate::engine::{Asked, MAX_STOP_SEQUENCES, PromptInput};
 use crate::grpc::pb;
 
 #[cfg(test)]
@@ -24,8 +24,6 @@ mod tests;
 const MAX_MESSAGES: usize = 1_024;
 /// Most results of one request.
 const MAX_RESULTS: usize = 1_024;
-/// Most stop sequences.
-const MAX_STOP_SEQUENCES: usize = 16;
 /// Longest JSON of variables, in bytes; requests have a limit of their own, which is usually lower.
 const MAX_VARS: usize = 16 * 1024 * 1024;
 /// Longest JSON of more fields for a provider, in bytes.
@@ -135,8 +133,9 @@ pub fn results_from_pb(results: pb::ToolResults, at: &Path<'_>, problems: &mut P
     let on_disconnect = on_disconnect_from_pb(results.on_disconnect, &at.field("on_disconnect"), problems);
     let retry = results.retry;
     let at = &at.field("results");
-    if results.results.is_empty() || results.results.len() > MAX_RESULTS {
-        problems.add(at, format!("must be one for each pending call, 1 to {MAX_RESULTS}"));
+    let count = results.results.len();
+    if !(1..=MAX_RESULTS).contains(&count) {
+        problems.add(at, format!("has {count} results: give one for each pending call, 1 to {MAX_RESULTS}"));
         return None;
     }
     let results = all(results.results, at, problems, message::result_from_pb);
@@ -266,10 +265,9 @@ fn parameters_from_pb(parameters: pb::Parameters, at: &Path<'_>, problems: &mut 
         refuse(&at.field("max_output_tokens"), problems, "must be 1 or more: leave it out for no limit".to_owned());
     }
     let stops = at.field("stop_sequences");
-    if parameters.stop_sequences.len() > MAX_STOP_SEQUENCES {
-        let message = format!("has {}: at most {MAX_STOP_SEQUENCES} are taken", parameters.stop_sequences.len());
-        refuse(&stops, problems, message);
-    } else {
+    let count = parameters.stop_sequences.len();
+    let few = limit::count(count, MAX_STOP_SEQUENCES, "stop sequences", "give fewer", &stops, problems);
+    if few {
         for (index, _) in parameters.stop_sequences.iter().enumerate().filter(|(_, stop)| stop.is_empty()) {
             refuse(&stops.index(index), problems, "must not be empty".to_owned());
         }
@@ -285,7 +283,7 @@ fn parameters_from_pb(parameters: pb::Parameters, at: &Path<'_>, problems: &mut 
         parallel_tool_calls: parameters.parallel_tool_calls,
         extra_json: extra?,
     };
-    good.then_some(parameters)
+    (good && few).then_some(parameters)
 }
 
 /// Parameters in an answer.

@@ -6,7 +6,7 @@ use super::continuation::Input;
 use super::execution::{self, Request};
 use super::message::all;
 use super::problem::{self, whole};
-use super::{Path, Problems, id, thread};
+use super::{Path, Problems, id, limit, thread};
 use crate::app::turn::OnDisconnect;
 use crate::domain::fault::Fault;
 use crate::domain::id::{ExchangeId, RequestId, RunId, ThreadId};
@@ -86,8 +86,7 @@ pub fn fork_from_pb(request: pb::ForkRequest) -> Result<Fork, Fault> {
             Some(PbSource::Thread(point)) => thread_source(point, at, problems),
         };
         let at = &at.field("branches");
-        if request.branches.len() > MAX_BRANCHES {
-            problems.add(at, format!("has {} branches: at most {MAX_BRANCHES} are taken", request.branches.len()));
+        if !limit::count(request.branches.len(), MAX_BRANCHES, "branches", "fork several times", at, problems) {
             return None;
         }
         let branches = all(request.branches, at, problems, branch_from_pb);

@@ -3,7 +3,8 @@
 
 use serde::de::IgnoredAny;
 
-use super::{Path, Problems};
+use super::{Path, Problems, limit};
+use crate::domain::json::too_deep;
 
 /// Deepest nesting that is taken for JSON; what reads it later may recurse.
 pub const MAX_DEPTH: usize = 127;
@@ -24,8 +25,8 @@ pub enum Kind {
 /// # Errors
 /// When it is not one JSON value, or nested deeper than `max_depth`.
 pub fn kind(text: &str, max_depth: usize) -> Result<Kind, String> {
-    if depth(text) > max_depth {
-        return Err(format!("is nested deeper than {max_depth} levels"));
+    if let Some(what) = too_deep(text, max_depth) {
+        return Err(what);
     }
     // Values that are ignored are skipped without recursion. The message has the place and no content.
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| format!("is not JSON: {error}"))?;
@@ -34,25 +35,6 @@ pub fn kind(text: &str, max_depth: usize) -> Result<Kind, String> {
         Some(b'[') => Kind::Array,
         _ => Kind::Scalar,
     })
-}
-
-/// How deep brackets are nested outside of strings.
-fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
-    for byte in text.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
 }
 
 /// Whether a text is a JSON object.
@@ -81,8 +63,7 @@ pub fn optional_object(
     if text.is_empty() {
         return Some(None);
     }
-    if text.len() > max_bytes {
-        problems.add(at, format!("is {} bytes long: at most {max_bytes} are taken", text.len()));
+    if !limit::bytes(&text, max_bytes, at, problems) {
         return None;
     }
     match kind(&text, MAX_DEPTH) {
@@ -116,7 +97,10 @@ mod tests {
     fn b138_depth_is_bounded_without_recursion() {
         let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
         assert!(kind(&nested(127), MAX_DEPTH).is_ok());
-        assert_eq!(kind(&nested(128), MAX_DEPTH), Err("is nested deeper than 127 levels".to_owned()));
+        assert_eq!(
+            kind(&nested(128), MAX_DEPTH),
+            Err("is nested 128 levels deep: at most 127 are taken; make it flatter".to_owned())
+        );
         assert!(kind(&nested(100_000), MAX_DEPTH).is_err());
         assert!(kind(&"[".repeat(100_000), usize::MAX).is_err(), "unclosed, and skipped without recursion");
         assert_eq!(kind(r#"["\"[[[[\\", "]"]"#, 1), Ok(Kind::Array), "brackets in strings do not nest");

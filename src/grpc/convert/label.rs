@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Path, Problems};
+use super::{Path, Problems, limit};
 
 /// Most labels of one thing.
 const MAX_LABELS: usize = 64;
@@ -29,17 +29,19 @@ pub(super) fn bounded(
     problems: &mut Problems,
 ) -> Option<BTreeMap<String, String>> {
     let mut good = true;
-    if texts.len() > MAX_LABELS {
-        problems.add(at, format!("has {} {word}: at most {MAX_LABELS} are taken", texts.len()));
+    if !limit::count(texts.len(), MAX_LABELS, word, "give fewer", at, problems) {
         return None;
     }
     for (key, value) in &texts {
-        if key.is_empty() || key.chars().count() > MAX_KEY {
-            problems.add(&at.key(key), format!("has a key that is not 1 to {MAX_KEY} characters long"));
+        let (key_length, value_length) = (key.chars().count(), value.chars().count());
+        if !(1..=MAX_KEY).contains(&key_length) {
+            let what = format!("has a key of {key_length} characters: give it 1 to {MAX_KEY}");
+            problems.add(&at.key(key), what);
             good = false;
         }
-        if value.chars().count() > max_value {
-            problems.add(&at.key(key), format!("has a value of more than {max_value} characters"));
+        if value_length > max_value {
+            let what = format!("has a value of {value_length} characters: at most {max_value} are taken; shorten it");
+            problems.add(&at.key(key), what);
             good = false;
         }
     }

@@ -1,7 +1,7 @@
 //! Messages and their parts. It must not know how calls and results pair up over several messages.
 
 use super::problem::{self, filled};
-use super::{Path, Problems, json};
+use super::{Path, Problems, json, limit};
 use crate::domain::id::CallId;
 use crate::domain::message::{
     CacheMarker, Issuer, Kind, Media, Message, Part, ProviderData, Reasoning, Role, ToolCall, ToolResult,
@@ -30,8 +30,8 @@ pub fn list_from_pb(
     at: &Path<'_>,
     problems: &mut Problems,
 ) -> Option<Vec<Message>> {
-    if messages.len() > max {
-        problems.add(at, format!("has {} messages: at most {max} are taken", messages.len()));
+    let remedy = "record the earlier ones, and go on from there";
+    if !limit::count(messages.len(), max, "messages", remedy, at, problems) {
         return None;
     }
     all(messages, at, problems, from_pb)
@@ -99,8 +99,7 @@ fn parts_from_pb(
         problems.add(at, "must have at least one part");
         return None;
     }
-    if parts.len() > MAX_PARTS {
-        problems.add(at, format!("has {} parts: at most {MAX_PARTS} are taken", parts.len()));
+    if !limit::count(parts.len(), MAX_PARTS, "parts", "join some, or send several messages", at, problems) {
         return None;
     }
     all(parts, at, problems, |part, at, problems| part_from_pb(part, place, at, problems))

@@ -20,6 +20,7 @@ pub mod id;
 pub mod inspect;
 pub mod json;
 pub mod label;
+pub mod limit;
 pub mod message;
 pub mod moment;
 pub mod prepare;

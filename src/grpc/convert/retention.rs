@@ -1,7 +1,7 @@
 //! Pins, expiries, erasures and collections: what is asked and what came of it. It must not know who does it.
 
 use super::exchange::tombstone_to_pb;
-use super::{Path, Problems, id, moment, problem};
+use super::{Path, Problems, id, limit, moment, problem};
 use crate::app::retention::{Asked, Collecting, Due, Erasure, Garbage};
 use crate::domain::fault::Fault;
 use crate::domain::id::{Moment, RequestId};
@@ -45,12 +45,7 @@ fn target_to_pb(target: Target) -> pb::RetentionTarget {
 }
 
 fn note(text: String, at: &Path<'_>, problems: &mut Problems) -> Option<String> {
-    let length = text.chars().count();
-    if length > MAX_NOTE {
-        problems.add(&at.field("note"), format!("has {length} characters: at most {MAX_NOTE}"));
-        return None;
-    }
-    Some(text)
+    limit::characters(&text, MAX_NOTE, &at.field("note"), problems).then_some(text)
 }
 
 /// What is to be erased, and the id under which that may be repeated.

@@ -1,7 +1,7 @@
 //! Threads, points on them, and turns. It must not know how a head moves.
 
 use super::problem::{self, absent_if_empty};
-use super::{Path, Problems, id, json, label, message, moment, run, tool};
+use super::{Path, Problems, id, json, label, limit, message, moment, run, tool};
 use crate::domain::id::{ExchangeId, Moment, RunId, ThreadId};
 use crate::domain::message::ToolCall;
 use crate::domain::run::StopReason;
@@ -145,11 +145,7 @@ pub fn new_from_pb(thread: pb::NewThread, at: &Path<'_>, problems: &mut Problems
 }
 
 pub(super) fn name_from_pb(name: String, at: &Path<'_>, problems: &mut Problems) -> Option<String> {
-    if name.chars().count() > MAX_NAME {
-        problems.add(at, format!("must have at most {MAX_NAME} characters"));
-        return None;
-    }
-    Some(name)
+    limit::characters(&name, MAX_NAME, at, problems).then_some(name)
 }
 
 pub(super) fn metadata_from_pb(text: String, at: &Path<'_>, problems: &mut Problems) -> Option<String> {

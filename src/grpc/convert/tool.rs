@@ -7,25 +7,15 @@ use super::problem::{self, filled};
 use super::{Path, Problems, json};
 use crate::domain::id::Hash;
 use crate::domain::settings::ToolChoice;
-use crate::domain::tool::{Tool, ToolSet};
+use crate::domain::tool::{MAX_SCHEMA, Tool, ToolSet};
+use crate::engine::MAX_SCHEMA_DEPTH;
 use crate::grpc::pb;
-
-/// Most tools of one list.
-const MAX_TOOLS: usize = 128;
-/// Longest name, in characters.
-const MAX_NAME: usize = 64;
-/// Longest description, in bytes.
-const MAX_DESCRIPTION: usize = 16 * 1024;
-/// Longest input schema, in bytes.
-const MAX_SCHEMA: usize = 64 * 1024;
-/// Deepest nesting of an input schema.
-const MAX_SCHEMA_DEPTH: usize = 64;
 
 /// A list of tools; an empty one is not the same as none.
 pub fn list_from_pb(list: pb::ToolList, at: &Path<'_>, problems: &mut Problems) -> Option<ToolSet> {
     let at = &at.field("tools");
-    if list.tools.len() > MAX_TOOLS {
-        problems.add(at, format!("has {} tools: at most {MAX_TOOLS} are taken", list.tools.len()));
+    if let Some(what) = ToolSet::too_many(list.tools.len()) {
+        problems.add(at, what);
         return None;
     }
     let names: Vec<String> = list.tools.iter().map(|tool| tool.name.clone()).collect();
@@ -55,50 +45,38 @@ pub fn optional_list_from_pb(
 }
 
 fn from_pb(tool: pb::Tool, at: &Path<'_>, problems: &mut Problems) -> Option<Tool> {
-    let mut good = true;
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    if tool.name.is_empty() || tool.name.len() > MAX_NAME || !tool.name.chars().all(allowed) {
-        problems
-            .add(&at.field("name"), format!("must be 1 to {MAX_NAME} characters of A-Z, a-z, 0-9, `_`, `-` and `.`"));
-        good = false;
-    }
-    if tool.description.len() > MAX_DESCRIPTION {
-        let message = format!("is {} bytes long: at most {MAX_DESCRIPTION} are taken", tool.description.len());
-        problems.add(&at.field("description"), message);
-        good = false;
-    }
-    let schema = schema(tool.input_schema_json, MAX_SCHEMA, &at.field("input_schema_json"), problems);
     let tool = Tool {
         name: tool.name,
         description: tool.description,
-        input_schema_json: schema?,
+        input_schema_json: tool.input_schema_json,
         side_effects: tool.side_effects,
         requires_human: tool.requires_human,
     };
+    let wrong = tool.problems();
+    let mut good = wrong.is_empty();
+    for (field, what) in wrong {
+        problems.add(&at.field(field), what);
+    }
+    // One that is too long is not read.
+    if tool.input_schema_json.len() <= MAX_SCHEMA {
+        good &= is_schema(&tool.input_schema_json, &at.field("input_schema_json"), problems);
+    }
     good.then_some(tool)
 }
 
-/// The text of a tool's schema: JSON, an object, not too long and not too deep.
-fn schema(text: String, max_bytes: usize, at: &Path<'_>, problems: &mut Problems) -> Option<String> {
+/// Whether a text can be a tool's schema: JSON, an object, not too deep.
+fn is_schema(text: &str, at: &Path<'_>, problems: &mut Problems) -> bool {
     if text.is_empty() {
         problems.add(at, "must not be empty: {\"type\":\"object\"} when there are no arguments");
-        return None;
+        return false;
     }
-    if text.len() > max_bytes {
-        problems.add(at, format!("is {} bytes long: at most {max_bytes} are taken", text.len()));
-        return None;
-    }
-    match json::kind(&text, MAX_SCHEMA_DEPTH) {
-        Ok(json::Kind::Object) => Some(text),
-        Ok(json::Kind::Array | json::Kind::Scalar) => {
-            problems.schema(at, "must be a JSON object, such as {\"type\":\"object\"}");
-            None
-        }
-        Err(why) => {
-            problems.schema(at, why);
-            None
-        }
-    }
+    let why = match json::kind(text, MAX_SCHEMA_DEPTH) {
+        Ok(json::Kind::Object) => return true,
+        Ok(json::Kind::Array | json::Kind::Scalar) => "must be a JSON object, such as {\"type\":\"object\"}".to_owned(),
+        Err(why) => why,
+    };
+    problems.schema(at, why);
+    false
 }
 
 /// How freely tools may be called.
@@ -158,6 +136,7 @@ pub fn use_to_pb(offered: ToolSet, standing: ToolSet) -> pb::ToolUse {
 mod tests {
     use super::*;
     use crate::domain::fault::{Fault, Reason};
+    use crate::domain::tool::MAX_DESCRIPTION;
     use crate::grpc::convert::problem::whole;
 
     fn tool(name: &str, schema: &str) -> pb::Tool {

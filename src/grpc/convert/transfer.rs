@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Path, Problems, label, scope};
+use super::{Path, Problems, label, limit, scope};
 use crate::app::graph::Scope;
 use crate::app::transfer::{Exported, Importing, Resume, Told, Total};
 use crate::domain::fault::Fault;
@@ -27,8 +27,7 @@ pub fn export_from_pb(request: pb::ExportRequest) -> Result<(Vec<Scope>, bool, R
             problems.add(&at.field("after_line"), "needs the `snapshot_id` of the export that broke off");
         }
         let list = at.field("scopes");
-        if scopes.len() > MAX_SCOPES {
-            problems.add(&list, format!("has {}: at most {MAX_SCOPES}", scopes.len()));
+        if !limit::count(scopes.len(), MAX_SCOPES, "scopes", "make several exports", &list, problems) {
             return None;
         }
         let read: Vec<_> = scopes

@@ -4,7 +4,7 @@
 use super::inspect::page_size_from_pb;
 use super::message::all;
 use super::problem::{self, absent_if_empty, whole};
-use super::{Path, Problems, fork, id, json, moment};
+use super::{Path, Problems, fork, id, json, limit, moment};
 use crate::app::fork::At;
 use crate::app::workspace::{Edit, Found, MAX_WHOLE_BYTES, Opened, Put, Version};
 use crate::domain::fault::Fault;
@@ -147,12 +147,8 @@ fn put_from_pb(
 ) -> Option<Put> {
     let name = name_from_pb(name, &at.field("name"), problems);
     let metadata = json::optional_object(metadata_json, MAX_METADATA, &at.field("metadata_json"), problems);
-    let media_type = if media_type.chars().count() > MAX_MEDIA_TYPE {
-        problems.add(&at.field("media_type"), format!("must have at most {MAX_MEDIA_TYPE} characters"));
-        None
-    } else {
-        Some(absent_if_empty(media_type).unwrap_or_else(|| ANY_MEDIA_TYPE.to_owned()))
-    };
+    let media_type = limit::characters(&media_type, MAX_MEDIA_TYPE, &at.field("media_type"), problems)
+        .then(|| absent_if_empty(media_type).unwrap_or_else(|| ANY_MEDIA_TYPE.to_owned()));
     Some(Put { name: name?, media_type: media_type?, metadata_json: metadata?.unwrap_or_default() })
 }
 

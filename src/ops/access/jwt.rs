@@ -93,7 +93,8 @@ impl Config {
             problems.push(("jwt.keys", "must not be empty: without a key no token is taken".to_owned()));
         }
         if self.leeway_seconds > MAX_LEEWAY {
-            problems.push(("jwt.leeway_seconds", format!("must be at most {MAX_LEEWAY}")));
+            let what = format!("is {}: it must be at most {MAX_LEEWAY}", self.leeway_seconds);
+            problems.push(("jwt.leeway_seconds", what));
         }
         if self.keys.iter().any(|key| algorithm(&key.algorithm).is_none()) {
             let what = "each needs an `algorithm` of HS256, HS384, HS512, RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, EdDSA";
@@ -250,7 +251,9 @@ impl Key {
             Algorithm::HS256 | Algorithm::HS384 | Algorithm::HS512 => {
                 let secret = text.trim_ascii();
                 if secret.len() < MIN_SECRET {
-                    return Err(format!("a shared secret must have at least {MIN_SECRET} bytes").into());
+                    let given = secret.len();
+                    let what = format!("a shared secret must have at least {MIN_SECRET} bytes, and has {given}");
+                    return Err(format!("{what}: make a longer one, at random").into());
                 }
                 DecodingKey::from_secret(secret)
             }

@@ -311,7 +311,9 @@ impl Key {
 pub fn named(name: &str) -> Result<(), String> {
     match name {
         _ if name.trim().is_empty() => Err("must not be empty".to_owned()),
-        _ if name.len() > MAX_NAME => Err(format!("is longer than {MAX_NAME} bytes")),
+        _ if name.len() > MAX_NAME => {
+            Err(format!("is {} bytes long: at most {MAX_NAME} are taken; shorten it", name.len()))
+        }
         _ if name.chars().any(char::is_control) => Err("must not have control characters".to_owned()),
         _ => Ok(()),
     }

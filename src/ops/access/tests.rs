@@ -104,6 +104,51 @@ fn a_configuration_of_tokens_is_checked() {
     assert!(mistakes[0].message.contains("32 bytes"), "{mistakes:?}");
 }
 
+/// A shared secret of the shortest length, a leeway of the longest, and a token and its subject of the greatest size are taken; not one more.
+#[test]
+fn limits_of_tokens_are_exact() {
+    let with = |more: &str, secret: usize| {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("secret"), "s".repeat(secret)).unwrap();
+        let text = format!(
+            "[jwt]\nissuer = \"i\"\naudience = \"a\"\n{more}\nkeys = [{{ algorithm = \"HS256\", file = \"secret\" }}]\n"
+        );
+        let config: Config = toml::from_str(&text).unwrap();
+        let problems: Vec<String> = config.problems().into_iter().map(|(key, what)| format!("{key} {what}")).collect();
+        let clock: Arc<dyn Clock> = Arc::new(Hand::default());
+        let door = door(&config, folder.path(), &clock).map_err(|mistakes| mistakes[0].message.clone());
+        (problems, door)
+    };
+    assert_eq!(with("leeway_seconds = 300", 32).0, [""; 0]);
+    assert_eq!(with("leeway_seconds = 301", 32).0, ["jwt.leeway_seconds is 301: it must be at most 300"]);
+    let short = with("", 31).1.map(|_| ()).unwrap_err();
+    assert_eq!(short, "a shared secret must have at least 32 bytes, and has 31: make a longer one, at random");
+    let door = with("", 32).1.unwrap();
+    let token = |subject: usize, padding: usize| {
+        let claims = serde_json::json!({
+            "iss": "i", "aud": "a", "exp": 4_000_000_000_u64, "antiphon_namespace": "team", "scope": "read",
+            "sub": "s".repeat(subject), "padding": "p".repeat(padding),
+        });
+        let key = jsonwebtoken::EncodingKey::from_secret("s".repeat(32).as_bytes()).unwrap();
+        jsonwebtoken::encode(&jsonwebtoken::Header::default(), &claims, &key).unwrap()
+    };
+    assert!(door.admit(Some(&token(256, 0))).is_ok());
+    assert_eq!(door.admit(Some(&token(257, 0))).unwrap_err().reason, Reason::Unauthenticated);
+    // Three bytes of claims are four of the token.
+    let near = (16 << 10) * 3 / 4 - 400;
+    let of = |bytes: usize| (near..).map(|padding| token(1, padding)).find(|token| token.len() >= bytes).unwrap();
+    assert_eq!((of(16 << 10).len(), of((16 << 10) + 1).len()), (16 << 10, (16 << 10) + 1));
+    assert!(door.admit(Some(&of(16 << 10))).is_ok());
+    assert_eq!(door.admit(Some(&of((16 << 10) + 1))).unwrap_err().reason, Reason::Unauthenticated);
+}
+
+#[test]
+fn the_name_of_a_key_is_bounded() {
+    assert_eq!(keys::named(&"n".repeat(128)), Ok(()));
+    let long = keys::named(&"n".repeat(129)).unwrap_err();
+    assert_eq!(long, "is 129 bytes long: at most 128 are taken; shorten it");
+}
+
 /// What is wrong with one file holds up no other; a signing key whose file is gone is not trusted any more.
 #[test]
 fn files_are_taken_each_by_itself() {

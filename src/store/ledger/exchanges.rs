@@ -70,9 +70,8 @@ impl Ledger {
         self.kept.as_ref().and_then(|kept| kept.get(ns, place))
     }
 
-    /// Exchanges of a path, root first, from a depth on: at most `limit`, and no more once they have `max_bytes` (of the stored form,
-    /// decompressed), but at least one while there are any. The next page begins at the depth after the last one's; an empty page is the
-    /// end.
+    /// Exchanges of a path, root first, from a depth on: at most `limit`, and with at most `max_bytes` (of the stored form, decompressed) all
+    /// together, but at least one while there are any. The next page begins at the depth after the last one's; an empty page is the end.
     ///
     /// # Errors
     /// When the store fails, or an exchange on the path is missing or damaged.
@@ -84,7 +83,37 @@ impl Ledger {
         limit: usize,
         max_bytes: usize,
     ) -> Result<Vec<Arc<Exchange>>, Error> {
-        let mut page = Page { exchanges: Vec::new(), limit, bytes: 0, max_bytes };
+        Ok(self.page(ns, path, from_depth, limit, max_bytes).await?.exchanges)
+    }
+
+    /// Every exchange of a path, root first, where all together have at most `max_bytes` (of the stored form, decompressed); else how many bytes
+    /// there were when they became too many. What comes after that is not read.
+    ///
+    /// # Errors
+    /// When the store fails, or an exchange on the path is missing or damaged.
+    pub async fn history_within(
+        &self,
+        ns: &Namespace,
+        path: &[Segment],
+        max_bytes: usize,
+    ) -> Result<Result<Vec<Arc<Exchange>>, usize>, Error> {
+        let page = self.page(ns, path, 1, usize::MAX, max_bytes).await?;
+        Ok(match page.beyond {
+            Some(bytes) => Err(bytes),
+            None if page.bytes > max_bytes => Err(page.bytes),
+            None => Ok(page.exchanges),
+        })
+    }
+
+    async fn page(
+        &self,
+        ns: &Namespace,
+        path: &[Segment],
+        from_depth: u64,
+        limit: usize,
+        max_bytes: usize,
+    ) -> Result<Page, Error> {
+        let mut page = Page { exchanges: Vec::new(), limit, bytes: 0, max_bytes, beyond: None };
         let mut stretches = stretches(path, from_depth.max(1)).peekable();
         while let Some(stretch) = stretches.next()
             && !page.is_full()
@@ -102,7 +131,7 @@ impl Ledger {
             }
             self.get_into(&mut page, ns, places).await?;
         }
-        Ok(page.exchanges)
+        Ok(page)
     }
 
     /// The last exchange of a turn on a path; absent when the path has no such turn. Turns only ascend along a path, so this costs a
@@ -227,6 +256,8 @@ struct Page {
     limit: usize,
     bytes: usize,
     max_bytes: usize,
+    /// How many bytes there would be with the exchange that did not fit any more.
+    beyond: Option<usize>,
 }
 
 impl Page {
@@ -235,7 +266,8 @@ impl Page {
     }
 
     fn is_full(&self) -> bool {
-        self.room() == 0 || (self.bytes >= self.max_bytes && !self.exchanges.is_empty())
+        // The first one is taken however large it is.
+        self.room() == 0 || self.beyond.is_some() || self.bytes > self.max_bytes
     }
 
     /// How many exchanges to ask for next.
@@ -248,7 +280,12 @@ impl Page {
     }
 
     fn push(&mut self, (exchange, bytes): (Arc<Exchange>, usize)) {
-        self.bytes = self.bytes.saturating_add(bytes);
+        let bytes = self.bytes.saturating_add(bytes);
+        if bytes > self.max_bytes && !self.exchanges.is_empty() {
+            self.beyond = Some(bytes);
+            return;
+        }
+        self.bytes = bytes;
         self.exchanges.push(exchange);
     }
 }

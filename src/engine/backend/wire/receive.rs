@@ -174,7 +174,15 @@ where
     }
 
     fn too_long(&self) -> Failure {
-        error::bad_answer(&self.context, format!("the provider's answer has more than {} bytes", self.max_bytes))
+        self.beyond("the provider's answer", self.max_bytes)
+    }
+
+    /// Something of the answer has more bytes than are taken.
+    fn beyond(&self, what: &str, max: usize) -> Failure {
+        // The other limit of an event is no key of the configuration.
+        let remedy = if max == self.max_bytes { "ask for less, or raise `max_answer_bytes`" } else { "ask for less" };
+        let message = format!("{what} has more than {max} bytes, which is the limit: {remedy}");
+        error::bad_answer(&self.context, message)
     }
 }
 
@@ -228,7 +236,8 @@ where
                 return Ok(());
             }
         }
-        fed.map_err(|_| self.reading.bad("an event of the provider's answer is too long"))
+        let max = MAX_EVENT_BYTES.min(self.reading.max_bytes);
+        fed.map_err(|_| self.reading.beyond("an event of the provider's answer", max))
     }
 
     fn event(&mut self, event: &Event, emit: &mut dyn FnMut(Delta)) -> Result<(), Failure> {

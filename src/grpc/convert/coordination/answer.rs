@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::message::{self, all};
-use super::super::{Path, Problems, execution, id, json, label, problem, thread};
+use super::super::{Path, Problems, execution, id, json, label, limit, problem, thread};
 use crate::app::coordination::ask::{Answer, NextTurn, Reply};
 use crate::app::turn::Input;
 use crate::domain::coordination::CallerFailure;
@@ -12,7 +12,7 @@ use crate::domain::run::OnDisconnect;
 use crate::domain::thread::Unanswered;
 use crate::grpc::{fingerprint, pb, status};
 
-use super::{at_most, at_most_bytes, code_from_pb, pending_id_from_pb};
+use super::{code_from_pb, pending_id_from_pb};
 
 /// Most results of one answer.
 const MAX_RESULTS: usize = 128;
@@ -71,7 +71,7 @@ pub fn results_from_pb(
     let run_id = id::optional(&batch.run_id, &at.field("run_id"), problems);
     let at = &at.field("results");
     let results = if batch.results.is_empty() || batch.results.len() > MAX_RESULTS {
-        problems.add(at, format!("has {}: it must be 1 to {MAX_RESULTS}", batch.results.len()));
+        problems.add(at, format!("has {} results: give 1 to {MAX_RESULTS} at a time", batch.results.len()));
         None
     } else {
         let mut distinct = true;
@@ -154,10 +154,12 @@ fn not_again(retry: bool, at: &Path<'_>, problems: &mut Problems) -> bool {
 
 fn failure_from_pb(fail: pb::FailAction, at: &Path<'_>, problems: &mut Problems) -> Option<CallerFailure> {
     let code = code_from_pb(fail.code, &at.field("code"), problems);
-    let message = at_most_bytes(fail.message, MAX_MESSAGE, &at.field("message"), problems);
+    let message = limit::bytes(&fail.message, MAX_MESSAGE, &at.field("message"), problems).then_some(fail.message);
     let allowed = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    let reason = if fail.reason.len() > MAX_REASON || !fail.reason.chars().all(allowed) {
-        problems.add(&at.field("reason"), format!("must be at most {MAX_REASON} characters of A-Z, 0-9 and `_`"));
+    let length = fail.reason.chars().count();
+    let reason = if length > MAX_REASON || !fail.reason.chars().all(allowed) {
+        let what = format!("must be at most {MAX_REASON} characters of A-Z, 0-9 and `_`, and has {length}");
+        problems.add(&at.field("reason"), what);
         None
     } else {
         Some(fail.reason)
@@ -169,12 +171,15 @@ fn failure_from_pb(fail: pb::FailAction, at: &Path<'_>, problems: &mut Problems)
     } else if fail.domain.is_empty() {
         Some(DEFAULT_DOMAIN.to_owned())
     } else {
-        at_most(fail.domain, MAX_DOMAIN, &domain_at, problems)
+        limit::characters(&fail.domain, MAX_DOMAIN, &domain_at, problems).then_some(fail.domain)
     };
     let metadata = label::bounded(fail.metadata, "facts", MAX_FACT, &at.field("metadata"), problems);
     let details_at = at.field("details_json");
-    let details = at_most_bytes(fail.details_json, MAX_DETAILS, &details_at, problems)
-        .and_then(|text| if text.is_empty() { Some(text) } else { json::any(text, &details_at, problems) });
+    let details = match fail.details_json {
+        text if text.is_empty() => Some(text),
+        text if limit::bytes(&text, MAX_DETAILS, &details_at, problems) => json::any(text, &details_at, problems),
+        _ => None,
+    };
     Some(CallerFailure {
         code: code?,
         message: message?,

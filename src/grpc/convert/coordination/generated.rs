@@ -1,9 +1,9 @@
 //! What came of a call to a model that the client made. It must not know what was asked of the model.
 
 use super::super::message;
-use super::super::{Path, Problems, moment, problem, run, usage};
+use super::super::{Path, Problems, limit, moment, problem, run, usage};
 use super::answer::{MAX_MESSAGE, Naming};
-use super::{at_most_bytes, code_from_pb, pending_id_from_pb};
+use super::{code_from_pb, pending_id_from_pb};
 use crate::app::coordination::ask::{Answer, Generated, GeneratedAnswer, GenerationFailure, Reply};
 use crate::domain::id::CallId;
 use crate::domain::message::{Kind, Message, Role};
@@ -91,7 +91,8 @@ fn failure_from_pb(
     problems: &mut Problems,
 ) -> Option<GenerationFailure> {
     let code = code_from_pb(failure.code, &at.field("code"), problems);
-    let message = at_most_bytes(failure.message, MAX_MESSAGE, &at.field("message"), problems);
+    let message =
+        limit::bytes(&failure.message, MAX_MESSAGE, &at.field("message"), problems).then_some(failure.message);
     let http_status = match failure.http_status {
         None => Some(None),
         Some(status) => {

@@ -12,7 +12,7 @@ pub mod view;
 mod tests;
 
 use super::problem::{self, absent_if_empty, whole};
-use super::{Path, Problems, id};
+use super::{Path, Problems, id, limit};
 use crate::app::coordination::ask::{Attach, Said, Start};
 use crate::domain::coordination::PendingId;
 use crate::domain::fault::Fault;
@@ -84,25 +84,7 @@ fn attach_from_pb(attach: &pb::CoordinationAttach, at: &Path<'_>, problems: &mut
 }
 
 fn cancel_from_pb(message: String, at: &Path<'_>, problems: &mut Problems) -> Option<String> {
-    at_most(message, MAX_CANCEL, at, problems)
-}
-
-/// A text of so many characters at most.
-fn at_most(text: String, max: usize, at: &Path<'_>, problems: &mut Problems) -> Option<String> {
-    if text.chars().count() > max {
-        problems.add(at, format!("must have at most {max} characters"));
-        return None;
-    }
-    Some(text)
-}
-
-/// A text of so many bytes at most.
-fn at_most_bytes(text: String, max: usize, at: &Path<'_>, problems: &mut Problems) -> Option<String> {
-    if text.len() > max {
-        problems.add(at, format!("is {} bytes long: at most {max} are taken", text.len()));
-        return None;
-    }
-    Some(text)
+    limit::characters(&message, MAX_CANCEL, at, problems).then_some(message)
 }
 
 /// A gRPC code of a failure.
@@ -125,6 +107,5 @@ fn pending_id_from_pb(
         problems.add(at, "must not be empty: it names what is answered, so that the call is safe to repeat");
         return None;
     }
-    let text = at_most(text, MAX_PENDING_ID, at, problems)?;
-    Some(absent_if_empty(text).map(PendingId::given))
+    limit::characters(&text, MAX_PENDING_ID, at, problems).then(|| absent_if_empty(text).map(PendingId::given))
 }

@@ -4,7 +4,7 @@ mod told;
 
 use super::inspect::page_size_from_pb;
 use super::problem::{self, absent_if_empty, whole};
-use super::{Path, Problems, id, label, message, moment, run, scope, thread};
+use super::{Path, Problems, id, label, limit, message, moment, run, scope, thread};
 use crate::app::graph::{Aspects, Detail, Scope, UsageScope, Wanted};
 use crate::domain::exchange::Origin;
 use crate::domain::fault::Fault;
@@ -253,17 +253,14 @@ pub fn search_from_pb(request: pb::SearchRequest) -> Result<Search, Fault> {
 }
 
 fn names_from_pb(names: Vec<String>, at: &Path<'_>, problems: &mut Problems) -> Option<Vec<String>> {
-    if names.len() > MAX_NAMES {
-        problems.add(at, format!("has {} names: at most {MAX_NAMES} are taken", names.len()));
+    if !limit::count(names.len(), MAX_NAMES, "names", "search several times", at, problems) {
         return None;
     }
     message::all(names, at, problems, problem::filled)
 }
 
 fn text_from_pb(text: String, at: &Path<'_>, problems: &mut Problems) -> Option<Option<String>> {
-    let length = text.chars().count();
-    if length > MAX_TEXT {
-        problems.add(at, format!("has {length} characters: at most {MAX_TEXT} are searched for"));
+    if !limit::characters(&text, MAX_TEXT, at, problems) {
         return None;
     }
     Some(absent_if_empty(text).map(|text| text.chars().flat_map(char::to_lowercase).collect()))

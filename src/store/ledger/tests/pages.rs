@@ -56,6 +56,27 @@ async fn a_page_of_some_bytes_has_some_exchanges() {
     assert!(page.len() > 1 && page.len() < all.len(), "{}", page.len());
 }
 
+/// Once the exchange that went over the limit was taken with the rest, and only the one after it was not.
+#[tokio::test]
+async fn a_history_has_at_most_so_many_bytes() {
+    let world = World::new();
+    let (all, path) = bent(&world).await;
+    let within = async |max| world.ledger.history_within(&world.ns, &path, max).await.unwrap();
+    let (mut max, mut refused) = (0, 0);
+    let whole = loop {
+        match within(max).await {
+            Ok(whole) => break whole,
+            Err(bytes) => {
+                assert!(bytes > max, "{bytes} are not more than {max}");
+                (max, refused) = (bytes, refused + 1);
+            }
+        }
+    };
+    let whole: Vec<Exchange> = whole.iter().map(|exchange| Exchange::clone(exchange)).collect();
+    assert_eq!((whole, refused), (all, 80), "each refusal tells what the next exchange comes to");
+    assert_eq!(within(max - 1).await, Err(max));
+}
+
 #[tokio::test]
 async fn the_path_to_an_inner_place_ends_there() {
     let world = World::new();
