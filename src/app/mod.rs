@@ -8,6 +8,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{CallId, ExchangeId, Moment, Namespace, RunId, ThreadId};
@@ -229,6 +230,17 @@ impl App {
     /// Until when runs at work can finish, once the server is shutting down.
     fn drained_by(&self) -> Moment {
         Moment(self.drained_by.load(Ordering::Acquire))
+    }
+
+    /// Does something to its end, also when whoever asked for it goes away meanwhile.
+    async fn to_its_end<T, F>(&self, what: impl FnOnce(Arc<Self>) -> F) -> Result<T, Fault>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Fault>> + Send + 'static,
+    {
+        let broke = || Fault::new(Reason::Internal, "a step ended by a fault of this server; the log has more");
+        let Some(app) = self.me.upgrade() else { return Err(broke()) };
+        tokio::spawn(what(app).in_current_span()).await.unwrap_or_else(|_| Err(broke()))
     }
 
     fn accept_work(&self) -> Result<(), Fault> {

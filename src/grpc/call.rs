@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tonic::{Request, Status};
 
+use super::explained::Longest;
 use super::status::{RequestId, guarded, status};
 use crate::app::Caller;
 use crate::domain::fault::{Fault, Reason};
@@ -19,6 +20,8 @@ pub(super) struct Call {
     pub caller: Caller,
     /// Names it in answers, errors and logs.
     pub request_id: Option<RequestId>,
+    /// The longest message that it takes.
+    pub longest: Option<Longest>,
 }
 
 /// How much earlier than the transport's timer ours goes off, for deadlines that are not short themselves.
@@ -31,13 +34,19 @@ impl Call {
     /// When nobody is known to make it, which is a fault of the server's assembly.
     pub(super) fn of<T>(request: &Request<T>) -> Result<Self, Status> {
         let request_id = RequestId::of(request.extensions()).cloned();
+        let longest = request.extensions().get::<Longest>().copied();
         let Some(caller) = request.extensions().get::<Caller>().cloned() else {
             let fault = Fault::new(Reason::Internal, "the call came in without a principal");
             return Err(status(&fault, request_id.as_ref()));
         };
         let deadline = request.metadata().get("grpc-timeout").and_then(|value| timeout(value.to_str().ok()?));
         let caller = Caller { deadline: deadline.map(|left| Instant::now() + ours(left)), ..caller };
-        Ok(Self { caller, request_id })
+        Ok(Self { caller, request_id, longest })
+    }
+
+    /// Why the next message of the caller's stream could not be read; absent where the stream is gone.
+    pub(super) fn unreadable(&self, broken: &Status) -> Option<Fault> {
+        self.longest.and_then(|longest| longest.unreadable(broken))
     }
 
     /// A fault as the caller is told it.

@@ -30,10 +30,27 @@ const QUEUE: usize = 16;
 enum At {
     /// Its first message is awaited.
     First(Box<Streaming<pb::CoordinateRequest>>),
-    /// It is attached; the task reads what the client says.
-    Open(Box<Stream>, AbortOnDropHandle<()>),
+    /// It is attached, and the client is listened to.
+    Open(Box<Stream>, Listening),
     /// Its last frame was told; the trailers are this status, unless all is well.
     Last(Option<Status>),
+}
+
+/// The task that reads what the client says, until it has ended.
+struct Listening(Option<AbortOnDropHandle<Option<Fault>>>);
+
+impl Listening {
+    /// Waits until something comes that cannot be read, and says why.
+    async fn unreadable(&mut self) -> Fault {
+        if let Some(task) = &mut self.0 {
+            let ended = task.await;
+            self.0 = None;
+            if let Ok(Some(fault)) = ended {
+                return fault;
+            }
+        }
+        std::future::pending().await
+    }
 }
 
 /// What the client is told. Dropping it is letting go.
@@ -44,21 +61,27 @@ pub(super) fn stream(
 ) -> BoxStream<'static, Result<pb::CoordinateResponse, Status>> {
     let state = (At::First(Box::new(inbound)), app, call);
     Box::pin(futures::stream::unfold(state, |(at, app, call)| async move {
-        let (mut stream, task) = match at {
+        let (mut stream, mut listening) = match at {
             // Boxed, as all that is over before a stream is idle: it would be there as long as the stream.
             At::First(inbound) => match Box::pin(open(&app, &call, *inbound)).await {
-                Ok((stream, task)) => (Box::new(stream), task),
+                Ok((stream, listening)) => (Box::new(stream), listening),
                 Err(fault) => return Some((Err(call.status(&fault)), (At::Last(None), app, call))),
             },
-            At::Open(stream, task) => (stream, task),
+            At::Open(stream, listening) => (stream, listening),
             At::Last(status) => return status.map(|status| (Err(status), (At::Last(None), app, call))),
         };
-        match call.guarded(Box::pin(stream.next())).await {
+        let next = tokio::select! {
+            biased;
+            next = call.guarded(Box::pin(stream.next())) => next,
+            // Whoever cannot be understood is not left to wait for an answer.
+            unreadable = listening.unreadable() => Err(unreadable),
+        };
+        match next {
             Ok(Some(Ok(told))) => {
                 let last = last(&told, &call);
                 let next = match last {
                     Some(status) => At::Last(status),
-                    None => At::Open(stream, task),
+                    None => At::Open(stream, listening),
                 };
                 Some((Ok(told::to_pb(told)), (next, app, call)))
             }
@@ -81,11 +104,14 @@ async fn open(
     app: &Arc<App>,
     call: &Call,
     mut inbound: Streaming<pb::CoordinateRequest>,
-) -> Result<(Stream, AbortOnDropHandle<()>), Fault> {
+) -> Result<(Stream, Listening), Fault> {
     let first = match timeout(FIRST_FRAME, inbound.message()).await {
         Ok(Ok(Some(first))) => first,
         Ok(Ok(None)) => return Err(Fault::field("frame", "is missing: the first message is `start` or `attach`")),
-        Ok(Err(_)) => return Err(Fault::new(Reason::RunCancelled, "the stream broke before its first message")),
+        Ok(Err(broken)) => {
+            let gone = || Fault::new(Reason::RunCancelled, "the stream broke before its first message");
+            return Err(call.unreadable(&broken).unwrap_or_else(gone));
+        }
         Err(_) => {
             let message =
                 format!("no first message within {} seconds: send `start` or `attach`", FIRST_FRAME.as_secs());
@@ -100,8 +126,8 @@ async fn open(
             return Err(Fault::new(Reason::OutOfOrder, message).with("state", "NOT_STARTED"));
         }
     };
-    let listening = listen(voice, inbound);
-    Ok((stream, AbortOnDropHandle::new(tokio::spawn(listening))))
+    let listening = listen(voice, inbound, call.clone());
+    Ok((stream, Listening(Some(AbortOnDropHandle::new(tokio::spawn(listening))))))
 }
 
 /// What waits for what was said before it.
@@ -110,11 +136,12 @@ enum Queued {
     Refusal(Box<(String, Fault)>),
 }
 
-/// Takes what the client says until it ends its side or is gone. Aborted when the stream is dropped, which is what lets go.
+/// Takes what the client says until it ends its side, is gone, or says what cannot be read, which is given back. Aborted when the stream is
+/// dropped, which is what lets go.
 ///
 /// Answers wait for one another, and may wait long: for room at a backend, for a turn that is at work. A cancel and a suspend do not wait
 /// behind them.
-async fn listen(voice: Voice, inbound: Streaming<pb::CoordinateRequest>) {
+async fn listen(voice: Voice, inbound: Streaming<pb::CoordinateRequest>, call: Call) -> Option<Fault> {
     let (queue, mut queued) = mpsc::channel(QUEUE);
     let answering = async {
         while let Some(next) = queued.recv().await {
@@ -128,22 +155,30 @@ async fn listen(voice: Voice, inbound: Streaming<pb::CoordinateRequest>) {
         }
         Ok(())
     };
-    let reading = read(&voice, inbound, queue);
-    if tokio::try_join!(answering, reading).is_ok() {
-        voice.half_close();
+    let reading = read(&voice, inbound, queue, &call);
+    match tokio::try_join!(answering, reading) {
+        Ok(((), Some(unreadable))) => Some(unreadable),
+        Ok(((), None)) => {
+            voice.half_close();
+            None
+        }
+        Err(()) => None,
     }
 }
 
-/// Reads what the client says; well ended when the client ended its side.
+/// Reads what the client says until it ended its side, or said what cannot be read.
 async fn read(
     voice: &Voice,
     mut inbound: Streaming<pb::CoordinateRequest>,
     queue: mpsc::Sender<Queued>,
-) -> Result<(), ()> {
+    call: &Call,
+) -> Result<Option<Fault>, ()> {
     loop {
-        // A broken transport is noticed by the other direction as well.
-        let Some(request) = inbound.message().await.map_err(|_| ())? else {
-            return Ok(());
+        let request = match inbound.message().await {
+            Ok(Some(request)) => request,
+            Ok(None) => return Ok(None),
+            // A broken transport is noticed by the other direction as well.
+            Err(broken) => return call.unreadable(&broken).map(Some).ok_or(()),
         };
         let id = coordination::named(&request);
         let next = match coordination::frame_from_pb(request) {

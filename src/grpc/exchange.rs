@@ -87,6 +87,12 @@ impl Exchanges {
             Some(_) => None,
         };
         if request.history == History::None {
+            if position.is_some() {
+                return Err(Fault::new(
+                    Reason::PageTokenInvalid,
+                    "the page token is of a history that is not asked for here: begin again without one",
+                ));
+            }
             return Ok((make(detailed, &[]).0, String::new()));
         }
         let depth = match position {

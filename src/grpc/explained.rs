@@ -18,6 +18,17 @@ use crate::domain::fault::{Fault, Reason};
 /// Where a status has its details. An error without them is none of ours.
 const DETAILS: &str = "grpc-status-details-bin";
 
+/// The longest message that a call takes, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Longest(usize);
+
+impl Longest {
+    /// Why the next message of a stream could not be read; absent where the stream is gone.
+    pub(super) fn unreadable(self, broken: &Status) -> Option<Fault> {
+        explain(broken, "", self.0)
+    }
+}
+
 /// A service whose every error says why.
 #[derive(Clone)]
 pub(super) struct Explained<S> {
@@ -49,10 +60,11 @@ where
         self.service.poll_ready(context)
     }
 
-    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+    fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
         let request_id = request.extensions().get::<RequestId>().cloned();
         let rpc = request.uri().path().trim_start_matches('/').to_owned();
         let max = self.max_request_bytes;
+        request.extensions_mut().insert(Longest(max));
         let service = &mut self.service;
         let answering = std::panic::catch_unwind(AssertUnwindSafe(|| service.call(request)));
         async move {

@@ -106,7 +106,7 @@ mod tests {
         // Fields of a later version are passed over, as everywhere.
         let later = [written.as_slice(), &[0x10, 7]].concat();
         assert_eq!(StreamInspectResponse::decode(later.as_slice()).unwrap(), whole);
-        assert_eq!(StreamInspectResponse::default().encode_to_vec(), []);
+        assert!(StreamInspectResponse::default().encode_to_vec().is_empty());
         let empty = StreamInspectResponse { page: Some(InspectResponse::default()), more: Bytes::new() };
         assert_eq!(StreamInspectResponse::decode(empty.encode_to_vec().as_slice()).unwrap(), empty);
         assert!(StreamInspectResponse::decode(&written[..written.len() - 1]).is_err());

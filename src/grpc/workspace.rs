@@ -99,13 +99,13 @@ impl Workspaces {
         call: &Call,
         mut inbound: Streaming<pb::StreamWriteDocumentRequest>,
     ) -> Result<pb::StreamWriteDocumentResponse, Fault> {
-        let Some(Part::Open(opened)) = next(&mut inbound).await? else {
+        let Some(Part::Open(opened)) = next(call, &mut inbound).await? else {
             return Err(out_of_order("is not `open`: the first message says what is written"));
         };
         let fingerprint = |content: Hash| fingerprint::stream_write_document(&opened, content);
         let mut writer = self.app.open_writer(&call.caller, opened.clone()).await?;
         let expected = loop {
-            match next(&mut inbound).await? {
+            match next(call, &mut inbound).await? {
                 Some(Part::Chunk(data)) => self.app.push_document(&call.caller, &mut writer, &data).await?,
                 Some(Part::Commit(expected)) => break expected,
                 Some(Part::Open(_)) => {
@@ -118,7 +118,7 @@ impl Workspaces {
                 }
             }
         };
-        if next(&mut inbound).await?.is_some() {
+        if next(call, &mut inbound).await?.is_some() {
             return Err(out_of_order("came after `commit`, which is the last: nothing was written"));
         }
         let written = self.app.commit_document(&call.caller, writer, expected, fingerprint).await?;
@@ -201,7 +201,7 @@ impl Reading {
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// What the writer of a document says next; absent when it ended its side.
-async fn next(inbound: &mut Streaming<pb::StreamWriteDocumentRequest>) -> Result<Option<Part>, Fault> {
+async fn next(call: &Call, inbound: &mut Streaming<pb::StreamWriteDocumentRequest>) -> Result<Option<Part>, Fault> {
     let Ok(said) = timeout(SILENCE, inbound.message()).await else {
         let message =
             format!("nothing came for {} seconds, so nothing was written: send the document again", SILENCE.as_secs());
@@ -214,9 +214,9 @@ async fn next(inbound: &mut Streaming<pb::StreamWriteDocumentRequest>) -> Result
             let message = format!("is too large for one message: send chunks of up to {MAX_CHUNK} bytes");
             Err(Fault::field("chunk.data", message))
         }
-        Err(_) => {
-            Err(Fault::new(Reason::RunCancelled, "the stream broke, so nothing was written: send the document again"))
-        }
+        Err(broken) => Err(call.unreadable(&broken).unwrap_or_else(|| {
+            Fault::new(Reason::RunCancelled, "the stream broke, so nothing was written: send the document again")
+        })),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What is kept, until when, and what is removed: erasing with a receipt, pins, expiry, garbage collection, and verifying a part.
 
+use std::time::Duration;
+
 use antiphon::domain::fault::Reason;
 use antiphon::grpc::pb;
 use pb::retention_target::Target;
@@ -8,7 +10,7 @@ use tonic::{Code, Status};
 use crate::look;
 use crate::support::server::{Running, scripted};
 use crate::support::transfer::{counts, export, findings, import};
-use crate::support::{ask, refused};
+use crate::support::{ask, refused, within};
 
 /// A thread `t` of four turns `r1`.. and a fork `f` of one more after the second.
 async fn furnished() -> (Running, Vec<String>) {
@@ -385,4 +387,36 @@ async fn a_part_is_verified_by_itself() {
         .await
         .unwrap_err();
     refused::is(&empty, Code::InvalidArgument, Reason::InvalidFields);
+}
+
+/// Whoever asked may go away: everything that is erased has one receipt all the same, which the same call gets when it is repeated.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_erasure_that_nobody_waits_for_is_whole() {
+    let server = Running::start(scripted("")).await;
+    let said = (0..150).flat_map(|n| [ask::user(&format!("q{n}")), ask::assistant(&format!("a{n}"))]).collect();
+    let recorded = server.exchanges().record(ask::record(said)).await.unwrap().into_inner();
+    let ids: Vec<String> = recorded.exchanges.into_iter().map(|exchange| exchange.exchange_id).collect();
+    let request = pb::EraseRequest {
+        target: subtree(&ids[0]),
+        mode: pb::EraseMode::Cascade.into(),
+        request_id: "once".into(),
+        ..Default::default()
+    };
+    let mut hurried = tonic::Request::new(request.clone());
+    hurried.set_timeout(Duration::from_millis(100));
+    server.admin().erase(hurried).await.ok();
+    let whole = async {
+        loop {
+            match server.admin().erase(request.clone()).await {
+                Ok(erased) => return erased.into_inner().receipt.unwrap(),
+                Err(status) => refused::is(&status, Code::ResourceExhausted, Reason::LimitExceeded),
+            }
+        }
+    };
+    let receipt = within("the erasure", whole).await;
+    assert_eq!(receipt.tombstone_count, 150);
+    for id in [&ids[0], &ids[75], &ids[149]] {
+        let status = inspected(&server, id).await.unwrap_err();
+        assert_eq!(refused::fact(&status, "receipt_id"), receipt.receipt_id);
+    }
 }

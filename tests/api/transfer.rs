@@ -157,7 +157,11 @@ async fn an_export_goes_on_where_it_broke_off() {
     let (nothing, again) =
         transfer::read(server.admin().export(end.clone()).await.unwrap().into_inner()).await.unwrap();
     assert_eq!((nothing.as_str(), again.blake3), ("", summary.blake3), "the end can be lost on the way too");
-    clock.by(Duration::from_mins(1));
+    let beyond = pb::ExportRequest { after_line: summary.line_count + 1, ..end.clone() };
+    let status = transfer::read(server.admin().export(beyond).await.unwrap().into_inner()).await.unwrap_err();
+    refused::is(&status, Code::InvalidArgument, Reason::InvalidFields);
+    assert_eq!(refused::fields(&status), ["after_line"]);
+    clock.by(Duration::from_mins(15));
     let status = server.admin().export(end).await.unwrap_err();
     refused::is(&status, Code::InvalidArgument, Reason::InvalidFields);
     assert_eq!(refused::fields(&status), ["snapshot_id"], "what was sent to its end is not kept for long");

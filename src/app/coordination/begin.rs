@@ -101,7 +101,16 @@ impl App {
         attach: Attach,
     ) -> Result<(Stream, Voice), Fault> {
         let live = self.live(caller, &attach.id).await?;
-        let deltas = attach.deltas.unwrap_or(self.there(&live)?.terms.deltas);
+        let now = self.there(&live)?;
+        let last = now.last_sequence;
+        if attach.after_sequence > last {
+            let message = format!(
+                "is {}, and the last frame is number {last}: attach with the number of the last one that was heard, or with 0",
+                attach.after_sequence
+            );
+            return Err(Fault::field("attach.after_sequence", message));
+        }
+        let deltas = attach.deltas.unwrap_or(now.terms.deltas);
         self.open(caller, live, attach.after_sequence, deltas, true)
     }
 

@@ -4,8 +4,6 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use tracing::Instrument;
-
 use crate::domain::coordination::machine::{self, Beginning, Event, Illegal, Now, Opening, Step};
 use crate::domain::coordination::{Coordination, Decision, Expiry, Frame, PendingId, State};
 use crate::domain::fault::{Fault, Reason};
@@ -92,18 +90,18 @@ impl App {
         T: Send + 'static,
         F: Future<Output = Result<T, Fault>> + Send + 'static,
     {
-        let broke =
-            || Fault::new(Reason::Internal, "a coordination's step ended by a fault of this server; the log has more");
-        let (Some(app), Some(live)) = (self.me.upgrade(), live.itself()) else { return Err(broke()) };
+        let Some(live) = live.itself() else { return Err(not_found(&live.id)) };
         // From now on, and not only once the task is at work: a stream that is to close waits for what was said before.
         let entering = live.enters();
-        let step = what(app, live);
-        let step = async move {
-            let done = step.await;
-            drop(entering);
-            done
+        let step = |app| {
+            let step = what(app, live);
+            async move {
+                let done = step.await;
+                drop(entering);
+                done
+            }
         };
-        tokio::spawn(step.in_current_span()).await.unwrap_or_else(|_| Err(broke()))
+        self.to_its_end(step).await
     }
 
     async fn begin_now(

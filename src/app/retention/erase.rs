@@ -76,6 +76,12 @@ impl App {
     /// # Errors
     /// When there is no such thing, others share it and that is to be refused, or it, an import, a collection or another erasure is at work.
     pub async fn erase(&self, caller: &Caller, asked: Asked, repeat: &Repeatable) -> Result<Erasure, Fault> {
+        let (caller, repeat) = (caller.clone(), repeat.clone());
+        // Half of one would have no receipt.
+        self.to_its_end(|app| async move { app.erase_now(&caller, asked, &repeat).await }).await
+    }
+
+    async fn erase_now(&self, caller: &Caller, asked: Asked, repeat: &Repeatable) -> Result<Erasure, Fault> {
         // What an import stored and did not name yet would look like nobody's.
         let Ok(_alone) = self.transfers.importing.try_write() else {
             let message = "an import, a collection or another erasure is at work: erase when it is done";

@@ -193,6 +193,13 @@ impl App {
         let (written, ()) = tokio::join!(writing, passing);
         let (namespace, snapshot_id) = (namespace.as_str(), moment.id.as_str());
         match written {
+            Ok(summary) if export.after_line > summary.lines => {
+                let message = format!(
+                    "is {}, and the export has {} lines: give the number of the last one that was received",
+                    export.after_line, summary.lines
+                );
+                out.send(Err(Fault::field("after_line", message))).await.ok();
+            }
             Ok(summary) => {
                 let (lines, bytes) = (summary.lines, summary.bytes);
                 tracing::info!(target: AUDIT, verb, namespace, snapshot_id, lines, bytes, "transfer.sent");

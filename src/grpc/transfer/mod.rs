@@ -68,15 +68,16 @@ async fn receive(
     use pb::import_request::Part;
     let mut sink: Option<Sink> = None;
     loop {
-        // When the sender is gone, or sent what is no message, there is nobody to tell, and what was read is kept.
-        let request = requests.message().await.unwrap_or_default();
-        let Some(request) = request else {
+        let read = requests.message().await;
+        let unreadable = read.as_ref().err().and_then(|broken| call.unreadable(broken));
+        // When the sender is gone there is nobody to tell, and what was read is kept.
+        let Some(request) = read.unwrap_or_default() else {
             let message =
                 "the stream ended without `commit`: what was acknowledged is stored; send the rest, or all of it again";
             if let Some(Sink::Native(import)) = sink {
                 import.abandon().await;
             }
-            return Err(Fault::field("commit", message));
+            return Err(unreadable.unwrap_or_else(|| Fault::field("commit", message)));
         };
         let told = match (request.part, &mut sink) {
             (Some(Part::Open(open)), None) => {

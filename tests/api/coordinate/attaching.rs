@@ -1,11 +1,14 @@
 //! Letting go and coming back: suspend, half-close, a newer stream, a broken one; the same decision, the same id.
 
+use antiphon::domain::fault::Reason;
 use antiphon::grpc::pb;
 use pb::coordinate_request::Frame as Say;
 use pb::next_action::Action;
+use tonic::Code;
 
 use super::{begun, coordinations, got};
-use crate::support::coordinate::{Loop, action, attach, start, turn_of};
+use crate::support::coordinate::{Loop, action, attach, attach_after, start, stop, turn_of};
+use crate::support::refused;
 
 /// What is pending stays pending under its id: after suspend, after a restart, for an answer by another way.
 #[tokio::test(flavor = "multi_thread")]
@@ -70,4 +73,26 @@ async fn answers_that_name_nothing_wait_for_what_is_pending_next() {
     let detached = stream.detached().await;
     assert_eq!(detached.reason(), pb::DetachReason::HalfClosed);
     assert!(!detached.pending_id.is_empty());
+}
+
+/// Whoever says to have heard more than there is would be told nothing of what comes: the store may be an older one than theirs.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_attach_after_what_never_was_is_refused() {
+    let (server, exchange) = begun().await;
+    let mut stream = Loop::start(&server, start(&exchange, 1)).await;
+    let id = stream.started().await.coordination_id;
+    stream.decision().await;
+    drop(stream);
+    let last = got(&server, &id).await.last_sequence;
+    for after in [last + 1, u64::MAX] {
+        let mut back = Loop::open(&server, attach_after(&id, after)).await;
+        let status = back.next().await.unwrap_err();
+        refused::is(&status, Code::InvalidArgument, Reason::InvalidFields);
+        assert_eq!(refused::fields(&status), ["attach.after_sequence"]);
+        assert!(status.message().contains(&format!("number {last}")), "{status:?}");
+    }
+    let mut back = Loop::open(&server, attach_after(&id, last)).await;
+    back.decision().await;
+    back.act(stop()).await;
+    back.ended().await;
 }

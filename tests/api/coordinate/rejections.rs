@@ -5,16 +5,17 @@ use antiphon::domain::fault::Reason;
 use antiphon::grpc::pb;
 use pb::coordinate_request::Frame as Say;
 use pb::next_action::Action;
+use prost::Message;
 use tonic::Code;
 
-use super::{asked, begun, coordinations, got};
+use super::{asked, begun, coordinations, got, let_go};
 use crate::stub;
 use crate::support::coordinate::{
     Loop, action, answer, answer_tools, attach, fail, results, start, start_with, stop, turn, turn_of,
 };
 use crate::support::provider::{Gate, Provider};
 use crate::support::server::{Running, openai_with};
-use crate::support::{ask, refused};
+use crate::support::{ask, raw, refused, within};
 
 /// That the decision is still the pending one, and nothing was consumed.
 async fn is_pending(server: &Running, id: &str, decision_id: &str, started: u32) {
@@ -270,4 +271,35 @@ async fn what_is_malformed_is_rejected_by_field() {
     is_pending(&server, &id, &pending, 0).await;
     stream.act(turn_of("go on")).await;
     assert_eq!(stream.decision().await.turns_started, 1);
+}
+
+/// Bytes that are no message, and a message that is too large, end the stream with what is wrong, as they do any other call. Whoever sent them would
+/// wait for ever, for an answer to what was never read. The coordination waits for the next stream.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_read_ends_the_stream() {
+    let (server, exchange) = begun().await;
+    let first = pb::CoordinateRequest { frame: Some(Say::Start(start(&exchange, 1))) }.encode_to_vec();
+    let garbage = vec![0xff; 9];
+    for (said, made) in [(vec![garbage.clone()], 0), (vec![first, garbage], 1)] {
+        let call = raw::call(server.fresh_channel(), "ExchangeService/Coordinate", said, &[]);
+        let status = within("the end of the stream", call).await.unwrap_err();
+        refused::is(&status, Code::InvalidArgument, Reason::InvalidFields);
+        assert!(status.message().contains("no request of this RPC"), "{status:?}");
+        let list = coordinations(&server).list(pb::CoordinationServiceListRequest::default()).await.unwrap();
+        assert_eq!(list.into_inner().coordinations.len(), made);
+    }
+    let mut stream = Loop::start(&server, start(&exchange, 1)).await;
+    let id = stream.started().await.coordination_id;
+    let pending = stream.decision().await.decision_id;
+    stream.act(turn_of(&"x".repeat(33 << 20))).await;
+    let status = stream.next().await.unwrap_err();
+    refused::is(&status, Code::ResourceExhausted, Reason::LimitExceeded);
+    let facts = ["limit", "max"].map(|fact| refused::fact(&status, fact));
+    assert_eq!(facts, ["max_message_bytes", "33554432"]);
+    let_go(&server, &id).await;
+    is_pending(&server, &id, &pending, 0).await;
+    let mut back = Loop::open(&server, attach(&id)).await;
+    back.decision().await;
+    back.act(stop()).await;
+    back.ended().await;
 }
