@@ -39,6 +39,8 @@ export class Stream {
   close(): void {
     this.#said.end();
     this.#controller.abort();
+    // That it was let go of is no error, also where nobody listened yet.
+    this.#heard.next().catch(() => undefined);
   }
 }
 

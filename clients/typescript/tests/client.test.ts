@@ -348,7 +348,7 @@ base_url = "${url}"
 
   test("what cannot be said on a stream is refused at once, and is no broken connection", async () => {
     const start = await client.capture("zero");
-    const stop = (): Stop => new Stop("enough");
+    const stop = (): Stop => new Stop();
     const refused = client.coordinate(start, 1, stop, { toolRoundLimit: -1 });
     await assert.rejects(refused, { code: "INVALID_ARGUMENT", message: /^this cannot be sent: .*tool_round_limit.*-1/ });
     assert.equal((await client.coordinate(start, 1, stop, { toolRoundLimit: 1 })).state, "stopped");

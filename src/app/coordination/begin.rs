@@ -102,16 +102,10 @@ impl App {
     ) -> Result<(Stream, Voice), Fault> {
         let live = self.live(caller, &attach.id).await?;
         let now = self.there(&live)?;
-        let last = now.last_sequence;
-        if attach.after_sequence > last {
-            let message = format!(
-                "is {}, and the last frame is number {last}: attach with the number of the last one that was heard, or with 0",
-                attach.after_sequence
-            );
-            return Err(Fault::field("attach.after_sequence", message));
-        }
+        // Nothing that comes is heard already: whoever knows more was told of what is not on record any more, as before a backup was restored.
+        let after = attach.after_sequence.min(now.last_sequence);
         let deltas = attach.deltas.unwrap_or(now.terms.deltas);
-        self.open(caller, live, attach.after_sequence, deltas, true)
+        self.open(caller, live, after, deltas, true)
     }
 
     fn open(
