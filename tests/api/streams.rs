@@ -7,7 +7,7 @@ use tonic::{Code, Status, Streaming};
 
 use crate::support::provider::{End, Entry, Gate, Outcome, Provider};
 use crate::support::server::{Running, openai, openai_with, scripted};
-use crate::support::{ask, refused};
+use crate::support::{ask, raw, refused, within};
 use crate::{look, stub};
 
 use pb::stream_capture_response::Event;
@@ -333,4 +333,16 @@ async fn a_wrong_request_begins_no_stream() {
     ];
     let fields: Vec<_> = refusals.iter().map(|refusal| refused::fields(refusal).join(",")).collect();
     assert_eq!(fields, ["capture", "turn", "probe", "exchange_id"]);
+}
+
+/// Who sends bytes that are no message is told so, and not that the stream ended too early: sending them again would never help.
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_of_requests_say_what_cannot_be_read() {
+    let server = Running::start(scripted("")).await;
+    for rpc in ["AdminService/Import", "WorkspaceService/StreamWriteDocument"] {
+        let call = raw::call(server.fresh_channel(), rpc, vec![vec![0xff; 9]], &[]);
+        let status = within("the end of the call", call).await.unwrap_err();
+        refused::is(&status, Code::InvalidArgument, Reason::InvalidFields);
+        assert!(status.message().contains("no request of this RPC"), "{rpc}: {status:?}");
+    }
 }
