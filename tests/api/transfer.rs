@@ -167,6 +167,32 @@ async fn an_export_goes_on_where_it_broke_off() {
     assert_eq!(refused::fields(&status), ["snapshot_id"], "what was sent to its end is not kept for long");
 }
 
+/// The time for which a state is kept begins when its export breaks off, not when it began.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_that_takes_long_can_go_on_all_the_same() {
+    let clock = Arc::new(Forward::default());
+    let sources = Sources { clock: clock.clone(), ..Sources::real() };
+    let server = Running::start_with(scripted(""), sources).await;
+    // More than can be on its way to somebody who does not read.
+    for number in 0..16 {
+        let mut said = ask::user(&format!("look {number}"));
+        said.parts.push(image(1_000_000 + number));
+        server.exchanges().record(ask::record(vec![said, ask::assistant("seen")])).await.unwrap();
+    }
+    let mut stream = server.admin().export(pb::ExportRequest::default()).await.unwrap().into_inner();
+    let first = stream.message().await.unwrap().unwrap().event.unwrap();
+    let pb::export_response::Event::Started(pb::TransferStarted { snapshot_id, .. }) = first else {
+        panic!("{first:?}")
+    };
+    clock.by(Duration::from_mins(16));
+    let other = pb::ExportRequest { omit_documents: true, ..Default::default() };
+    drop(server.admin().export(other).await.unwrap());
+    drop(stream);
+    let request = pb::ExportRequest { snapshot_id, ..Default::default() };
+    let rest = transfer::read(server.admin().export(request).await.unwrap().into_inner()).await.unwrap();
+    assert_eq!(rest.1.blake3, blake3::hash(rest.0.as_bytes()).to_hex().to_string());
+}
+
 /// Every way in which lines can be wrong is refused with the line and the way out; what was good before stays, and the rest can follow.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_is_refused_with_its_line() {

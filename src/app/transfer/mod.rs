@@ -238,8 +238,8 @@ impl App {
     /// A new moment of the store, or one that is kept.
     async fn moment(&self, what: String, id: &str) -> Result<Kept, Fault> {
         let mut kept = self.forget_moments().await;
-        let now = self.clock.now();
-        let until = Moment(now.0 + KEPT_MS);
+        // Its time begins when the export ends, however long that takes.
+        let until = Moment(u64::MAX);
         if !id.is_empty() {
             let found = kept.iter_mut().find(|kept| kept.id == id && kept.what == what);
             let found = found.ok_or_else(|| {
@@ -250,7 +250,8 @@ impl App {
             return Ok(found.clone());
         }
         let store = self.ledger.store().snapshot().await.map_err(store_fault)?;
-        let moment = Kept { id: self.ids.uuid().to_string(), what, store, at: now, until, sent: false };
+        let at = self.clock.now();
+        let moment = Kept { id: self.ids.uuid().to_string(), what, store, at, until, sent: false };
         if kept.len() >= MAX_KEPT {
             kept.remove(0);
         }
