@@ -39,9 +39,7 @@ impl App {
         let path = self.ledger.path(namespace, place).await.map_err(store_fault)?;
         let max = self.limits.max_history_bytes;
         let read = self.ledger.history_within(namespace, &path, max).await.map_err(store_fault)?;
-        let exchanges = read.map_err(|bytes| too_long(max, bytes))?;
-        // A gap says nothing to a model.
-        Ok(exchanges.into_iter().filter(|exchange| exchange.erased.is_none()).collect())
+        read.map_err(|bytes| too_long(max, bytes))
     }
 
     /// What is not stored yet is measured by what it says.
@@ -64,10 +62,13 @@ fn too_long(max: usize, bytes: usize) -> Fault {
 /// # Errors
 /// When the view names an exchange that no turn of the path begins with.
 pub(super) fn apply(plan: &mut Plan, path: &[Arc<Exchange>]) -> Result<Vec<Message>, Fault> {
-    let Viewed { messages, cut } = viewed(path, plan.history_view)?;
+    let Viewed { messages, cut, erased } = viewed(path, plan.history_view)?;
     if let Some(cut) = cut {
         plan.narrowed = true;
-        plan.warnings.push(warning(cut));
+        plan.warnings.push(narrowed(cut));
+    }
+    if erased > 0 {
+        plan.warnings.push(erased_from(erased, path.len()));
     }
     Ok(messages)
 }
@@ -90,10 +91,15 @@ pub(super) fn viewed(path: &[Arc<Exchange>], asked: Option<View>) -> Result<View
     })
 }
 
-fn warning(cut: Cut) -> Warning {
+fn narrowed(cut: Cut) -> Warning {
     let message = format!(
         "as `history_view` asks, {} of {} turns were not sent, {} of {} messages; what is stored is the whole history",
         cut.turns, cut.of_turns, cut.messages, cut.of_messages
     );
     Warning { code: "history_narrowed".to_owned(), message }
+}
+
+fn erased_from(erased: usize, of: usize) -> Warning {
+    let message = format!("{erased} of the {of} exchanges of the history were erased: nothing of them was sent");
+    Warning { code: "history_erased".to_owned(), message }
 }

@@ -84,3 +84,14 @@ pub struct Receipt {
     /// By whom: the name of a credential.
     pub by: String,
 }
+
+/// An erasure that is not done yet: what is put on record before anything goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Erasing {
+    /// Its receipt as far as it is known beforehand.
+    pub receipt: Receipt,
+    /// Versions of documents that nothing names go along.
+    pub takes_drafts: bool,
+    /// The last exchange of the thread or run that is erased.
+    pub end: Option<ExchangeId>,
+}

@@ -32,6 +32,8 @@ pub struct Viewed {
     pub messages: Vec<Message>,
     /// What was left out; absent when nothing was.
     pub cut: Option<Cut>,
+    /// Exchanges among what is sent that were erased, and have nothing to say.
+    pub erased: usize,
 }
 
 /// What a view leaves out.
@@ -57,12 +59,13 @@ pub enum Error {
 }
 
 /// The part of a path that a view shows. What belongs to a turn that is still at work, whose last answer calls tools, is always part of it,
-/// and does not count: so a turn is sent with the same history before it in each of its steps.
+/// and does not count: so a turn is sent with the same history before it in each of its steps. What was erased says nothing, and counts as no turn.
 ///
 /// # Errors
 /// When the view names an exchange that no turn on the path begins with.
 pub fn view(path: &[impl Borrow<Exchange>], view: Option<View>) -> Result<Viewed, Error> {
-    let path: Vec<&Exchange> = path.iter().map(Borrow::borrow).collect();
+    let whole: Vec<&Exchange> = path.iter().map(Borrow::borrow).collect();
+    let path: Vec<&Exchange> = whole.iter().copied().filter(|exchange| exchange.erased.is_none()).collect();
     let turns = turns(&path);
     let at_work = usize::from(path.last().is_some_and(|last| last.is_pending()));
     let done = turns.len().saturating_sub(at_work);
@@ -88,6 +91,10 @@ pub fn view(path: &[impl Borrow<Exchange>], view: Option<View>) -> Result<Viewed
         }
     };
     let begin = turns.get(first).copied().unwrap_or(path.len());
+    let gaps = match path.get(begin).filter(|_| first > 0) {
+        Some(first) => whole.iter().skip_while(|exchange| exchange.id != first.id).count() - (path.len() - begin),
+        None => whole.len() - path.len(),
+    };
     let of_messages = path.iter().map(|exchange| exchange.messages.len() + 1).sum();
     let mut messages = Vec::with_capacity(of_messages);
     for (index, exchange) in path.into_iter().enumerate() {
@@ -99,7 +106,7 @@ pub fn view(path: &[impl Borrow<Exchange>], view: Option<View>) -> Result<Viewed
     }
     let left_out = of_messages - messages.len();
     let cut = (first > 0).then_some(Cut { turns: first, of_turns: done, messages: left_out, of_messages });
-    Ok(Viewed { messages, cut })
+    Ok(Viewed { messages, cut, erased: gaps })
 }
 
 /// Where each turn begins. A run whose calls were given up is part of the turn that gave them up.

@@ -247,13 +247,16 @@ fn fill(
 ) -> Option<u64> {
     let mut room = TAKEN_BY_DEFAULT.saturating_sub(begun);
     for exchange in exchanges {
+        let said = exchange.messages.iter().chain([&exchange.assistant]);
+        // What was erased has no answer either, not an empty one.
+        let messages: Vec<_> = said.filter(|_| exchange.erased.is_none()).map(message::shared_to_pb).collect();
         let step = pb::PathStep {
             exchange_id: exchange.id.to_string(),
             run_id: id::text(exchange.run_id.as_ref()),
             turn: exchange.turn,
-            message_count: u32::try_from(exchange.messages.len().saturating_add(1)).unwrap_or(u32::MAX),
+            message_count: u32::try_from(messages.len()).unwrap_or(u32::MAX),
+            erased: exchange.erased.is_some(),
         };
-        let messages = exchange.messages.iter().chain([&exchange.assistant]).map(message::shared_to_pb).collect();
         let part = pb::InspectResponse { messages, path: vec![step], ..pb::InspectResponse::default() };
         let len = part.encoded_len();
         if has_something && len > room {

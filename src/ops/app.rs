@@ -206,6 +206,8 @@ async fn serve(
         stopped.await.ok();
     }));
     let watch = HealthWatch::start(Arc::clone(app), reporter, asker, looks).await;
+    let unfinished = Arc::clone(app);
+    let finishing = tokio::spawn(async move { unfinished.finish_all_erasures().await });
     ready();
     let ended = tokio::select! {
         () = shutdown => None,
@@ -220,6 +222,8 @@ async fn serve(
     }
     tracing::info!(grace_seconds = settings.drain_grace_seconds, "server.draining");
     app.drain(settings.drain_grace()).await;
+    // The next start goes on with it.
+    finishing.abort();
     drop(stop);
     match tokio::time::timeout(LINGER, &mut serving).await {
         Ok(ended) => ended?.map_err(|error| Error::Network(error.to_string())),

@@ -20,7 +20,7 @@
 //!  m thread 0 number       a move of a head that no exchange tells of; 8 bytes, most significant byte first
 //!  z pin 0                 pin                         a receipt 0   receipt of an erasure
 //!  e time target           expiry, soonest first       y target      when a target expires
-//!  A hash   what somebody spent in a day, by the hash of who
+//!  A hash   what somebody spent in a day, by the hash of who        B receipt 0   an erasure that is not done yet
 //! ```
 //!
 //! No key is a proper prefix of another: those of one letter have one width, or have a zero that no name has
@@ -93,6 +93,8 @@ pub enum Entry {
     Receipt(String),
     /// What somebody spent in a day, by the hash of who.
     Spending(Hash),
+    /// An erasure that is not done yet, by the id of its receipt.
+    Erasing(String),
 }
 
 /// Which kind of record a key names.
@@ -152,12 +154,15 @@ pub enum Kind {
     Receipt,
     /// What was spent in a day.
     Spending,
+    /// Erasures that are not done yet.
+    Erasing,
 }
 
 impl Kind {
     /// Every kind, in the order of their keys.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Spending,
+        Self::Erasing,
         Self::Receipt,
         Self::Branch,
         Self::Part,
@@ -216,6 +221,7 @@ impl Kind {
             Self::Due => b'y',
             Self::Receipt => b'a',
             Self::Spending => b'A',
+            Self::Erasing => b'B',
         }
     }
 
@@ -254,6 +260,7 @@ impl Kind {
             Self::Due => "index entry of an expiry",
             Self::Receipt => "erase receipt",
             Self::Spending => "spending of a day",
+            Self::Erasing => "erasure under way",
         }
     }
 }
@@ -289,6 +296,7 @@ impl Entry {
             Self::Due(_) => Kind::Due,
             Self::Receipt(_) => Kind::Receipt,
             Self::Spending(_) => Kind::Spending,
+            Self::Erasing(_) => Kind::Erasing,
         }
     }
 
@@ -315,7 +323,7 @@ impl Entry {
                 key.extend_from_slice(&first.to_be_bytes());
                 key
             }
-            Self::Pin(id) | Self::Receipt(id) => joined(letter, id.as_bytes(), &[0]),
+            Self::Pin(id) | Self::Receipt(id) | Self::Erasing(id) => joined(letter, id.as_bytes(), &[0]),
             Self::Expiry(at, hash) => joined(letter, &at.0.to_be_bytes(), &hash.0),
             Self::ToolSet(hash)
             | Self::Tool(hash)
@@ -386,6 +394,7 @@ impl Entry {
             Kind::Indexes => rest.is_empty().then_some(Self::Indexes)?,
             Kind::Pin => Self::Pin(plain_name(rest)?),
             Kind::Receipt => Self::Receipt(plain_name(rest)?),
+            Kind::Erasing => Self::Erasing(plain_name(rest)?),
             Kind::Expiry => {
                 let (at, hash) = rest.split_first_chunk::<8>()?;
                 Self::Expiry(Moment(u64::from_be_bytes(*at)), Hash(hash.try_into().ok()?))
@@ -456,7 +465,7 @@ impl fmt::Display for Entry {
             }
             Self::Pointer(id, thread) => write!(f, "{word} of thread `{thread}` at {id}"),
             Self::Indexes => f.write_str(word),
-            Self::Pin(id) | Self::Receipt(id) => write!(f, "{word} `{id}`"),
+            Self::Pin(id) | Self::Receipt(id) | Self::Erasing(id) => write!(f, "{word} `{id}`"),
             Self::Spending(hash) => write!(f, "{word} of {hash}"),
             Self::Expiry(at, hash) => write!(f, "{word} of {hash} at {}", at.0),
             Self::Due(hash) => write!(f, "{word} of {hash}"),

@@ -22,6 +22,7 @@ mod catalog;
 mod coordinate;
 mod edges;
 mod ends;
+mod erased;
 mod errors;
 mod explain;
 mod fallback;

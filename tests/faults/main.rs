@@ -24,6 +24,7 @@ mod coordination_memory;
 mod coordinations;
 mod damage;
 mod disk;
+mod erasing;
 mod flips;
 mod frames;
 mod harness;

@@ -645,7 +645,7 @@ pub struct Warning {
 /// Results for pending tool calls.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ToolResults {
-    /// Required. One result for each pending call, in any order.
+    /// Required. One result for each pending call, in any order; 1 to 1,024.
     #[prost(message, repeated, tag = "1")]
     pub results: ::prost::alloc::vec::Vec<ToolResult>,
     /// Optional. The id of the run that this starts; only where the results do not go on with the run that called (in a fork, or
@@ -2812,6 +2812,9 @@ pub struct EraseReceipt {
     /// Output only. By whom: the name of the credential.
     #[prost(string, tag = "10")]
     pub erased_by: ::prost::alloc::string::String,
+    /// Output only. It is not done yet, or broke off when the server was stopped: nothing is counted, and the next start goes on with it.
+    #[prost(bool, tag = "11")]
+    pub at_work: bool,
 }
 /// A change of the configuration.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2919,7 +2922,8 @@ pub enum EraseMode {
     Refuse = 1,
     /// Erase all that follow from it too.
     Cascade = 2,
-    /// Replace its content by a tombstone; what follows from it stays, and its history has a gap.
+    /// Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn after it tells with the
+    /// warning `history_erased`.
     Tombstone = 3,
 }
 impl EraseMode {
@@ -3206,6 +3210,10 @@ pub struct ImportSummary {
     /// Output only. The threads that were made; at most the first 1,000.
     #[prost(string, repeated, tag = "5")]
     pub thread_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+    /// coordinations with their journals and prepared executions are left out.
+    #[prost(message, repeated, tag = "6")]
+    pub erased: ::prost::alloc::vec::Vec<RecordCount>,
 }
 /// What to back up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -7958,7 +7966,7 @@ pub mod continue_request {
 /// What an uncaptured run said, as its response gave it.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct UncapturedPrefix {
-    /// Required. The messages that were sent.
+    /// Required. The messages that were sent; at most 16,384.
     #[prost(message, repeated, tag = "1")]
     pub rendered_messages: ::prost::alloc::vec::Vec<Message>,
     /// Required. The answer.
@@ -8342,9 +8350,12 @@ pub struct PathStep {
     /// Output only. Its turn.
     #[prost(uint64, tag = "3")]
     pub turn: u64,
-    /// Output only. How many of the messages are its own, its answer included.
+    /// Output only. How many of the messages are its own, its answer included; 0 when it was erased.
     #[prost(uint32, tag = "4")]
     pub message_count: u32,
+    /// Output only. It was erased: it has no messages, and nothing of it is sent to a model.
+    #[prost(bool, tag = "5")]
+    pub erased: bool,
 }
 /// What to inspect in one stream.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -9894,16 +9905,16 @@ pub struct SearchRequest {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// Optional. Only with one of these models, as asked for or as it says it answered.
+    /// Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
     #[prost(string, repeated, tag = "3")]
     pub models: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// Optional. Only from one of these backends.
+    /// Optional. Only from one of these backends; at most 64.
     #[prost(string, repeated, tag = "4")]
     pub backend_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// Optional. Only those that offered one of these tools.
+    /// Optional. Only those that offered one of these tools; at most 64.
     #[prost(string, repeated, tag = "5")]
     pub offered_tools: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// Optional. Only those that called one of these tools.
+    /// Optional. Only those that called one of these tools; at most 64.
     #[prost(string, repeated, tag = "6")]
     pub called_tools: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// Optional. Only of runs in one of these states.

@@ -1,29 +1,20 @@
-//! Erasing: exchanges become tombstones, and content that nobody else has is removed. It must not know how a record is replaced or what is
-//! left of one.
+//! Erasing: whether something may be erased, what goes with it, and what is told of it. It must not know in which order what is taken out, or what
+//! is left of an exchange.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::HashSet;
 
-use super::{BATCH, Resolved};
-use crate::app::access::AUDIT;
-use crate::app::execution::cancelled;
+use super::Resolved;
+use super::taking::Taking;
 use crate::app::thread::Repeatable;
 use crate::app::{App, Caller, join, store_fault};
-use crate::domain::coordination::{Coordination, State};
-use crate::domain::exchange::{Erased, Exchange};
+use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph::Place;
-use crate::domain::id::{CoordinationId, ExchangeId, Namespace, PreparedId, RunId};
-use crate::domain::retention::{Gone, Mode, Receipt, Target};
-use crate::domain::run::{self, Run};
-use crate::store::collect::{Among, Collected, collect};
-use crate::store::layout::{Entry, Kind};
-use crate::store::ledger::Changes;
-use crate::store::tally::Amount;
+use crate::domain::id::{Namespace, RunId};
+use crate::domain::retention::{Erasing, Mode, Receipt, Target};
 
 /// Those who share something that are named in an error.
 const NAMED: usize = 16;
-/// Exchanges that a receipt names.
-const MAX_TOMBSTONES: usize = 1_000;
 
 /// What is to be erased.
 #[derive(Clone, Debug)]
@@ -49,25 +40,8 @@ pub struct Erasure {
     pub tombstones: Vec<Exchange>,
     /// It was done by an earlier call.
     pub replayed: bool,
-}
-
-/// What goes with exchanges.
-#[derive(Default)]
-struct With {
-    coordinations: Vec<CoordinationId>,
-    prepared: Vec<PreparedId>,
-    /// Runs that forget the documents that they started from.
-    runs: Vec<RunId>,
-}
-
-impl With {
-    fn entries(&self, exchanges: &BTreeMap<ExchangeId, Place>) -> HashSet<Entry> {
-        let exchanges = exchanges.values().map(|place| Entry::Exchange(*place));
-        let coordinations = self.coordinations.iter().map(|id| Entry::Coordination(id.clone()));
-        let prepared = self.prepared.iter().map(|id| Entry::Prepared(id.clone()));
-        let runs = self.runs.iter().map(|id| Entry::Run(id.clone()));
-        exchanges.chain(coordinations).chain(prepared).chain(runs).collect()
-    }
+    /// It is not done yet: the receipt counts nothing.
+    pub at_work: bool,
 }
 
 impl App {
@@ -77,7 +51,7 @@ impl App {
     /// When there is no such thing, others share it and that is to be refused, or it, an import, a collection or another erasure is at work.
     pub async fn erase(&self, caller: &Caller, asked: Asked, repeat: &Repeatable) -> Result<Erasure, Fault> {
         let (caller, repeat) = (caller.clone(), repeat.clone());
-        // Half of one would have no receipt.
+        // Half of one would wait for the next start.
         self.to_its_end(|app| async move { app.erase_now(&caller, asked, &repeat).await }).await
     }
 
@@ -90,6 +64,9 @@ impl App {
                 .with("max", 1)
                 .retry_after(1_000));
         };
+        if !asked.dry_run {
+            self.finish_erasures(&caller.namespace).await?;
+        }
         self.erase_alone(caller, asked, repeat).await
     }
 
@@ -102,60 +79,34 @@ impl App {
     ) -> Result<Erasure, Fault> {
         let namespace = &caller.namespace;
         if let Some(id) = self.repeated(namespace, repeat).await? {
+            if let Some(erasing) = self.ledger.erasing(namespace, &id).await.map_err(store_fault)? {
+                self.finish(namespace, erasing).await?;
+            }
             return Ok(Erasure { replayed: true, ..self.erasure(namespace, &id).await? });
         }
         let mut resolved = self.retained(namespace, &asked.target).await?;
         self.check_shared(namespace, &asked, &mut resolved).await?;
         self.check_at_work(namespace, &resolved).await?;
-        let with = self.with(namespace, &resolved.exchanges).await?;
-        let now = self.clock.now();
-        let id = if asked.dry_run { String::new() } else { self.ids.uuid().to_string() };
-        let mut receipt = Receipt {
-            id: id.clone(),
-            target: asked.target.clone(),
+        let with = self.with(namespace, &resolved.exchanges, false).await?;
+        let receipt = Receipt {
+            id: if asked.dry_run { String::new() } else { self.ids.uuid().to_string() },
+            target: asked.target,
             mode: asked.mode,
-            note: asked.note.clone(),
+            note: asked.note,
             tombstones: 0,
             gone: Vec::new(),
             shared: 0,
             exchanges: Vec::new(),
-            at: now,
+            at: self.clock.now(),
             by: caller.name().to_owned(),
         };
-        let mut gone: BTreeMap<Kind, Amount> = BTreeMap::new();
-        let erased = Erased { receipt: id, at: now, by: receipt.by.clone() };
         if !asked.dry_run {
             self.accept_work()?;
         }
-        let collected = self.take_out(namespace, &resolved, &with, erased, &asked, &mut receipt, &mut gone).await?;
-        receipt.shared = collected.shared;
-        for (kind, amount) in collected.removed {
-            let entry = gone.entry(kind).or_default();
-            (entry.count, entry.bytes) = (entry.count + amount.count, entry.bytes + amount.bytes);
-        }
-        let of =
-            |(kind, amount): (&Kind, &Amount)| Gone { letter: kind.letter(), count: amount.count, bytes: amount.bytes };
-        receipt.gone = gone.iter().filter(|(_, amount)| amount.count > 0).map(of).collect();
-        let tombstones = if asked.dry_run {
-            Vec::new()
-        } else {
-            let mut changes = Changes::new();
-            changes.put_receipt(&receipt);
-            self.remember(&mut changes, repeat, "erase", &receipt.id);
-            self.apply(namespace, &changes).await?;
-            let (receipt_id, tombstones) = (receipt.id.as_str(), receipt.tombstones);
-            tracing::info!(
-                target: AUDIT,
-                caller = caller.name(),
-                namespace = namespace.as_str(),
-                receipt_id,
-                tombstones,
-                shared = receipt.shared,
-                "erase.done"
-            );
-            self.left(namespace, &receipt).await?
-        };
-        Ok(Erasure { receipt, tombstones, replayed: false })
+        let erasing = Erasing { receipt, takes_drafts: asked.takes_drafts, end: resolved.end };
+        let receipt = self.take(namespace, Taking::new(erasing, resolved, with, asked.dry_run), repeat).await?;
+        let tombstones = if asked.dry_run { Vec::new() } else { self.left(namespace, &receipt).await? };
+        Ok(Erasure { receipt, tombstones, replayed: false, at_work: false })
     }
 
     /// What an erasure did.
@@ -167,10 +118,15 @@ impl App {
     }
 
     async fn erasure(&self, namespace: &Namespace, id: &str) -> Result<Erasure, Fault> {
-        let receipt = self.ledger.receipt(namespace, id).await.map_err(store_fault)?;
+        // One that is done meanwhile has its receipt by then.
+        let erasing = self.ledger.erasing(namespace, id).await.map_err(store_fault)?;
+        let (receipt, at_work) = match self.ledger.receipt(namespace, id).await.map_err(store_fault)? {
+            Some(receipt) => (Some(receipt), false),
+            None => (erasing.map(|erasing| erasing.receipt), true),
+        };
         let receipt = receipt.ok_or_else(|| Fault::not_found(Reason::ResourceNotFound, "erase receipt", id))?;
         let tombstones = self.left(namespace, &receipt).await?;
-        Ok(Erasure { receipt, tombstones, replayed: false })
+        Ok(Erasure { receipt, tombstones, replayed: false, at_work })
     }
 
     async fn left(&self, namespace: &Namespace, receipt: &Receipt) -> Result<Vec<Exchange>, Fault> {
@@ -251,170 +207,6 @@ impl App {
                 let message = format!("run `{run}` is at work: wait for it, or cancel it, and erase then");
                 Err(Fault::new(Reason::RunNotCompleted, message).with("run_id", run))
             }
-        }
-    }
-
-    /// Coordinations and prepared executions that go with exchanges, and runs that forget their documents.
-    async fn with(&self, namespace: &Namespace, exchanges: &BTreeMap<ExchangeId, Place>) -> Result<With, Fault> {
-        let mut with = With::default();
-        let mut after: Option<CoordinationId> = None;
-        loop {
-            let page = self.ledger.coordinations(namespace, after.as_ref(), BATCH).await.map_err(store_fault)?;
-            for coordination in &page {
-                if !self.tells_of(namespace, coordination, exchanges).await? {
-                    continue;
-                }
-                if !matches!(coordination.state, State::Ended(_)) {
-                    let message = format!(
-                        "coordination `{}` goes on from what is to be erased: let it end, or cancel it, and erase then",
-                        coordination.id
-                    );
-                    return Err(Fault::new(Reason::EraseShared, message).with("shared_by", &coordination.id));
-                }
-                with.coordinations.push(coordination.id.clone());
-            }
-            after = page.last().map(|last| last.id.clone()).filter(|_| page.len() >= BATCH);
-            if after.is_none() {
-                break;
-            }
-        }
-        with.prepared = self.ledger.prepared_after(namespace, exchanges).await.map_err(store_fault)?;
-        let mut runs = BTreeSet::new();
-        for place in exchanges.values() {
-            let exchange = self.ledger.exchange_at(namespace, *place).await.map_err(store_fault)?;
-            runs.extend(exchange.and_then(|exchange| exchange.run_id));
-        }
-        for id in runs {
-            let found = self.ledger.run(namespace, &id).await.map_err(store_fault)?;
-            // One that may still go on from an exchange which stays does so from its documents.
-            let forgets = |run: &Run| {
-                run.state == run::State::Completed || run.exchange.is_none_or(|last| exchanges.contains_key(&last))
-            };
-            with.runs.extend(found.filter(|(run, _)| forgets(run)).map(|_| id));
-        }
-        Ok(with)
-    }
-
-    async fn tells_of(
-        &self,
-        namespace: &Namespace,
-        coordination: &Coordination,
-        exchanges: &BTreeMap<ExchangeId, Place>,
-    ) -> Result<bool, Fault> {
-        if coordination.named_exchanges().into_iter().any(|id| exchanges.contains_key(&id)) {
-            return Ok(true);
-        }
-        self.ledger.journal_names(namespace, &coordination.id, exchanges).await.map_err(store_fault)
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "one step of an erasure, apart only for its length")]
-    async fn take_out(
-        &self,
-        namespace: &Namespace,
-        resolved: &Resolved,
-        with: &With,
-        erased: Erased,
-        &Asked { dry_run, takes_drafts, .. }: &Asked,
-        receipt: &mut Receipt,
-        gone: &mut BTreeMap<Kind, Amount>,
-    ) -> Result<Collected, Fault> {
-        let mut candidates = HashSet::new();
-        for runs in with.runs.chunks(BATCH) {
-            self.forget_documents(namespace, runs, dry_run, &mut candidates).await?;
-        }
-        let mut without = with.entries(&resolved.exchanges);
-        for (id, place) in &resolved.exchanges {
-            let size = self.ledger.named_content(namespace, *place, &mut candidates).await.map_err(store_fault)?;
-            let taken = if dry_run {
-                size
-            } else {
-                self.ledger.erase(namespace, *place, &erased).await.map_err(store_fault)?
-            };
-            let Some(bytes) = taken else { continue };
-            let amount = gone.entry(Kind::Exchange).or_default();
-            (amount.count, amount.bytes) = (amount.count + 1, amount.bytes + bytes);
-            receipt.tombstones += 1;
-            if receipt.exchanges.len() < MAX_TOMBSTONES {
-                receipt.exchanges.push(*id);
-            }
-        }
-        for id in &with.coordinations {
-            let found =
-                self.ledger.remove_coordination(namespace, id, dry_run, &mut candidates).await.map_err(store_fault)?;
-            for (kind, bytes) in found {
-                gone.entry(kind).or_default().add(bytes);
-            }
-        }
-        gone.entry(Kind::Prepared).or_default().count += with.prepared.len() as u64;
-        let mut changes = Changes::new();
-        for id in &with.prepared {
-            changes.delete_prepared(id);
-        }
-        if let Some(run) = &resolved.bare_run {
-            self.ledger.add_version(namespace, run.workspace, &mut candidates).await.map_err(store_fault)?;
-            without.insert(Entry::Run(run.id.clone()));
-            changes.delete_run(&run.id);
-            gone.entry(Kind::Run).or_default().count += 1;
-        }
-        if let Some(id) = &resolved.thread
-            && let Some((_, thread)) = self.ledger.thread(namespace, id).await.map_err(store_fault)?
-            && let Some((_, head)) = self.ledger.head(namespace, id).await.map_err(store_fault)?
-        {
-            let records = self.ledger.documents_of(namespace, id, &mut candidates).await.map_err(store_fault)?;
-            for (entry, bytes) in &records {
-                gone.entry(entry.kind()).or_default().add(*bytes);
-            }
-            let records: Vec<Entry> = records.into_iter().map(|(entry, _)| entry).collect();
-            without.extend(records.iter().cloned());
-            changes.delete_thread(id, &thread, &head);
-            changes.delete_records(records);
-            gone.entry(Kind::Thread).or_default().count += 1;
-        }
-        if !dry_run {
-            self.apply(namespace, &changes).await?;
-            if let Some(run) = &resolved.bare_run {
-                self.remembered.forget(namespace, &run.id);
-            }
-        }
-        if candidates.is_empty() {
-            return Ok(Collected::default());
-        }
-        // In a dry run nothing was erased, so it is looked past.
-        let without = if dry_run { without } else { HashSet::new() };
-        let among = Among { candidates: Some(&candidates), without: &without, takes_drafts };
-        collect(&self.ledger, namespace, &among, dry_run, &mut |_| true).await.map_err(store_fault)
-    }
-
-    /// Runs forget the documents that they started from; one that waits for the results of calls that are to be erased has nothing to go on from.
-    async fn forget_documents(
-        &self,
-        namespace: &Namespace,
-        runs: &[RunId],
-        dry_run: bool,
-        content: &mut HashSet<Entry>,
-    ) -> Result<(), Fault> {
-        let mut changes = Changes::new();
-        for id in runs {
-            let Some((run, token)) = self.ledger.run(namespace, id).await.map_err(store_fault)? else { continue };
-            self.ledger.add_version(namespace, run.workspace, content).await.map_err(store_fault)?;
-            let is_over = run.state != run::State::PendingTools;
-            if is_over && run.workspace.is_none() {
-                continue;
-            }
-            let run = Run { workspace: None, ..run };
-            let run = if is_over {
-                run
-            } else {
-                Run { failure: Some(cancelled(id)), ..run.moved_to(run::State::Cancelled, self.clock.now()) }
-            };
-            changes.replace_run(&run, &token);
-        }
-        if dry_run {
-            return Ok(());
-        }
-        match self.commit(namespace, &changes).await.map_err(store_fault)? {
-            Ok(()) => Ok(()),
-            Err(lost) => Err(Fault::new(Reason::HeadMoved, format!("{lost}: repeat the call")).retry_after(100)),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod collect;
 mod erase;
+mod taking;
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use super::thread::Repeatable;
 use super::{App, Caller, store_fault};
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph::{self, Place};
-use crate::domain::id::{ExchangeId, Hash, Moment, Namespace, ThreadId};
+use crate::domain::id::{ExchangeId, Hash, Moment, Namespace, RunId, ThreadId};
 use crate::domain::retention::{Expiry, Pin, Target};
 use crate::domain::run::Run;
 use crate::store::ledger::{Changes, Lost};
@@ -32,9 +33,12 @@ pub struct Due {
 }
 
 /// What a target has.
+#[derive(Default)]
 struct Resolved {
     exchanges: BTreeMap<ExchangeId, Place>,
     thread: Option<ThreadId>,
+    /// The last exchange of a thread or run.
+    end: Option<ExchangeId>,
     /// A run that was not captured.
     bare_run: Option<Run>,
 }
@@ -164,7 +168,7 @@ impl App {
 
     /// The exchanges of a target, with the thread or run that it is.
     async fn retained(&self, namespace: &Namespace, target: &Target) -> Result<Resolved, Fault> {
-        let mut resolved = Resolved { exchanges: BTreeMap::new(), thread: None, bare_run: None };
+        let mut resolved = Resolved::default();
         match target {
             Target::Exchange(id) => {
                 resolved.exchanges.insert(*id, self.place_of(namespace, *id).await?);
@@ -176,39 +180,54 @@ impl App {
             }
             Target::Thread(id) => {
                 let (_, head, _) = self.read_thread(namespace, id).await?;
-                resolved.thread = Some(id.clone());
                 if let Some(end) = head.exchange {
-                    let place = self.place_of(namespace, end).await?;
-                    let path = self.path_down_to(namespace, place).await?;
-                    for depth in 1..=place.depth {
-                        let Some(place) = graph::at_depth(&path, depth) else { break };
-                        if let Some(id) = self.ledger.id_at(namespace, place).await.map_err(store_fault)? {
-                            resolved.exchanges.insert(id, place);
-                        }
-                    }
+                    resolved = self.path_to(namespace, end).await?;
                 }
+                resolved.thread = Some(id.clone());
             }
             Target::Run(id) => {
                 let found = self.ledger.run(namespace, id).await.map_err(store_fault)?;
                 let Some((run, _)) = found else {
                     return Err(Fault::not_found(Reason::RunNotFound, "run", id.as_str()));
                 };
-                let mut next = run.exchange;
-                while let Some(each) = next {
-                    let place = self.place_of(namespace, each).await?;
-                    let Some(exchange) = self.ledger.exchange_at(namespace, place).await.map_err(store_fault)? else {
-                        break;
-                    };
-                    if exchange.run_id.as_ref() != Some(id) {
-                        break;
-                    }
-                    next = exchange.parent;
-                    resolved.exchanges.insert(each, place);
+                if let Some(end) = run.exchange {
+                    resolved = self.stretch_of(namespace, id, end).await?;
                 }
                 if resolved.exchanges.is_empty() {
                     resolved.bare_run = Some(run);
                 }
             }
+        }
+        Ok(resolved)
+    }
+
+    /// An exchange with all before it.
+    async fn path_to(&self, namespace: &Namespace, end: ExchangeId) -> Result<Resolved, Fault> {
+        let mut resolved = Resolved { end: Some(end), ..Resolved::default() };
+        let place = self.place_of(namespace, end).await?;
+        let path = self.path_down_to(namespace, place).await?;
+        for depth in 1..=place.depth {
+            let Some(place) = graph::at_depth(&path, depth) else { break };
+            if let Some(id) = self.ledger.id_at(namespace, place).await.map_err(store_fault)? {
+                resolved.exchanges.insert(id, place);
+            }
+        }
+        Ok(resolved)
+    }
+
+    /// An exchange with those right before it that the same run made; nothing when it is of another run.
+    async fn stretch_of(&self, namespace: &Namespace, run: &RunId, end: ExchangeId) -> Result<Resolved, Fault> {
+        let mut resolved = Resolved::default();
+        let mut next = Some(end);
+        while let Some(each) = next {
+            let place = self.place_of(namespace, each).await?;
+            let Some(exchange) = self.ledger.exchange_at(namespace, place).await.map_err(store_fault)? else { break };
+            if exchange.run_id.as_ref() != Some(run) {
+                break;
+            }
+            next = exchange.parent;
+            resolved.exchanges.insert(each, place);
+            resolved.end = Some(end);
         }
         Ok(resolved)
     }

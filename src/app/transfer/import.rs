@@ -19,6 +19,7 @@ pub struct Importing {
 
 /// An import under way.
 pub struct Import {
+    app: Arc<App>,
     importer: Importer,
     namespace: Namespace,
     dry_run: bool,
@@ -56,7 +57,7 @@ impl App {
         let importer = Importer::new(&self.ledger, caller.only_namespace().cloned(), importing.options);
         let importing = Arc::clone(&self.transfers.importing).read_owned().await;
         let namespace = caller.namespace.clone();
-        Ok(Import { importer, namespace, dry_run, acknowledged: 0, _importing: importing })
+        Ok(Import { app: Arc::clone(self), importer, namespace, dry_run, acknowledged: 0, _importing: importing })
     }
 }
 
@@ -111,7 +112,13 @@ impl Import {
         let stored: u64 = tallies.stored.values().map(|amount| amount.count).sum();
         let matched: u64 = tallies.matched.values().map(|amount| amount.count).sum();
         let namespace = self.namespace.as_str();
-        tracing::info!(target: AUDIT, namespace, lines, stored, matched, skipped, dry_run, "import.done");
+        let erased: u64 = tallies.erased.values().map(|amount| amount.count).sum();
+        tracing::info!(target: AUDIT, namespace, lines, stored, matched, erased, skipped, dry_run, "import.done");
+        let Self { app, dry_run, _importing, .. } = self;
+        drop(_importing);
+        if !dry_run {
+            app.tidy(&tallies.untidy).await?;
+        }
         Ok((told, Total { read, tallies }))
     }
 

@@ -96,6 +96,7 @@ pub fn erased_to_pb(erasure: Erasure) -> pb::EraseReceipt {
         shared_content_count: receipt.shared,
         tombstones: erasure.tombstones.iter().filter_map(tombstone_to_pb).collect(),
         erased_by: receipt.by,
+        at_work: erasure.at_work,
     }
 }
 

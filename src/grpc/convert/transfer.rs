@@ -159,6 +159,7 @@ pub fn total_to_pb(total: Total, thread_ids: Vec<String>) -> pb::ImportResponse 
     let summary = pb::ImportSummary {
         stored: amounts(&total.tallies.stored),
         matched: amounts(&total.tallies.matched),
+        erased: amounts(&total.tallies.erased),
         skipped_count: total.tallies.skipped,
         read: Some(summary_to_pb(total.read)),
         thread_ids,

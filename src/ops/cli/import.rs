@@ -135,18 +135,36 @@ fn show(finding: &pb::Finding, terminal: &mut Terminal) -> Result<(), Failure> {
     Ok(terminal.note(&text)?)
 }
 
+/// The kind of record that is always told.
+const EXCHANGE: &str = "exchange";
+
+fn of_kind(records: &[pb::RecordCount], kind: &str) -> u64 {
+    records.iter().find(|record| record.kind == kind).map_or(0, |record| record.count)
+}
+
+/// How many exchanges there are, and of what else a person would look for.
+fn seen(records: &[pb::RecordCount]) -> String {
+    let more = ["thread", "workspace", "coordination", "prepared execution"];
+    let more = more.into_iter().map(|kind| (kind, of_kind(records, kind))).filter(|(_, count)| *count > 0);
+    let counts = [(EXCHANGE, of_kind(records, EXCHANGE))].into_iter().chain(more);
+    counts.map(|(kind, count)| words::count(count, kind)).collect::<Vec<_>>().join(", ")
+}
+
 fn conclude(summary: &pb::ImportSummary, dry_run: bool, terminal: &mut Terminal) -> Result<(), Failure> {
     if terminal.is_json() {
         return Ok(terminal.json(summary)?);
     }
-    let exchanges = |records: &[pb::RecordCount]| records.iter().find(|r| r.kind == "exchange").map_or(0, |r| r.count);
-    let (stored, matched) = (exchanges(&summary.stored), exchanges(&summary.matched));
     let verb = if dry_run { "would be stored" } else { "stored" };
-    let mut line = format!("{} {verb}, {matched} on record already", words::count(stored, "exchange"));
+    let mut line =
+        format!("{} {verb}, {} on record already", seen(&summary.stored), of_kind(&summary.matched, EXCHANGE));
     if summary.skipped_count > 0 {
         line.push_str(&format!(", {} left out", words::count(summary.skipped_count, "line")));
     }
     terminal.line(&line)?;
+    if !summary.erased.is_empty() {
+        let stay = if dry_run { "would stay so" } else { "stay so" };
+        terminal.line(&format!("{} were erased here and {stay}", seen(&summary.erased)))?;
+    }
     let names: Vec<String> = summary.thread_ids.iter().map(|id| terminal.paint(Style::Name, id)).collect();
     Ok(terminal.lines(names)?)
 }

@@ -53,7 +53,7 @@ impl Lineage {
                 exchange_id: step.exchange_id.clone(),
                 run_id: step.run_id.clone(),
                 turn: step.turn,
-                user: words::asked(own, PREVIEW_COLUMNS),
+                user: if step.erased { words::ERASED.to_owned() } else { words::asked(own, PREVIEW_COLUMNS) },
                 assistant: answer.map(|answer| words::preview(answer, PREVIEW_COLUMNS)).unwrap_or_default(),
             });
         }
@@ -104,6 +104,7 @@ mod tests {
             run_id: run.into(),
             turn,
             message_count,
+            erased: false,
         };
         let (user, assistant, tool) = (pb::Role::User, pb::Role::Assistant, pb::Role::Tool);
         let messages =
@@ -117,8 +118,11 @@ mod tests {
 
     #[test]
     fn each_step_has_its_own_messages() {
-        let sides: Vec<_> = lineage().steps().into_iter().map(|step| (step.user, step.assistant)).collect();
-        let expected = [("q1", "a1"), ("q2", "call"), ("found", "a2")];
+        let mut gapped = lineage();
+        let gap = pb::PathStep { exchange_id: "e0".into(), erased: true, ..Default::default() };
+        gapped.path.insert(1, gap);
+        let sides: Vec<_> = gapped.steps().into_iter().map(|step| (step.user, step.assistant)).collect();
+        let expected = [("q1", "a1"), ("(erased)", ""), ("q2", "call"), ("found", "a2")];
         assert_eq!(sides, expected.map(|(user, assistant)| (user.to_owned(), assistant.to_owned())));
     }
 

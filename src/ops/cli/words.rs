@@ -5,6 +5,9 @@ use std::time::{Duration, SystemTime};
 use super::width;
 use crate::grpc::pb;
 
+/// What stands for what was said in an exchange that was erased.
+pub(crate) const ERASED: &str = "(erased)";
+
 /// A state or reason without its prefix, in small letters; `?` for one that this version does not know.
 macro_rules! word {
     ($($(#[$doc:meta])* $name:ident: $kind:ident, $prefix:literal;)*) => {

@@ -39,6 +39,7 @@ fn one_of_each() -> Vec<Entry> {
         Entry::Pin("n.1".to_owned()),
         Entry::Receipt("a".to_owned()),
         Entry::Spending(Hash([7; 32])),
+        Entry::Erasing("a".to_owned()),
         Entry::Expiry(Moment(7), hash),
         Entry::Due(hash),
     ]

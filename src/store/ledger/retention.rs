@@ -9,7 +9,7 @@ use crate::domain::content::Hasher;
 use crate::domain::exchange::{Erased, Exchange};
 use crate::domain::graph::Place;
 use crate::domain::id::{CoordinationId, ExchangeId, Hash, Moment, PreparedId, RunId, ThreadId};
-use crate::domain::retention::{Expiry, Pin, Receipt, Target};
+use crate::domain::retention::{Erasing, Expiry, Pin, Receipt, Target};
 use crate::domain::spend::Spending;
 use crate::domain::workspace::{Live, Move};
 use crate::store::layout::{self, Entry, Kind};
@@ -66,6 +66,17 @@ impl Changes {
     /// Stores a receipt.
     pub fn put_receipt(&mut self, receipt: &Receipt) {
         self.put(&Entry::Receipt(receipt.id.clone()), receipt);
+    }
+
+    /// Puts on record that an erasure begins.
+    pub fn put_erasing(&mut self, erasing: &Erasing) {
+        self.put(&Entry::Erasing(erasing.receipt.id.clone()), erasing);
+    }
+
+    /// An erasure is done: its receipt takes the place of its record.
+    pub fn end_erasing(&mut self, receipt: &Receipt) {
+        self.deletes.push(Entry::Erasing(receipt.id.clone()).key());
+        self.put_receipt(receipt);
     }
 }
 
@@ -137,6 +148,34 @@ impl Ledger {
     /// When the store fails or the record is damaged.
     pub async fn receipt(&self, ns: &Namespace, id: &str) -> Result<Option<Receipt>, Error> {
         self.read(ns, &Entry::Receipt(id.to_owned())).await
+    }
+
+    /// An erasure that is not done yet, by the id of its receipt.
+    ///
+    /// # Errors
+    /// When the store fails or the record is damaged.
+    pub async fn erasing(&self, ns: &Namespace, id: &str) -> Result<Option<Erasing>, Error> {
+        self.read(ns, &Entry::Erasing(id.to_owned())).await
+    }
+
+    /// Erasures that are not done yet.
+    ///
+    /// # Errors
+    /// When the store fails or a record is damaged.
+    pub async fn all_erasing(&self, ns: &Namespace) -> Result<Vec<Erasing>, Error> {
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let entries = self.store.scan(ns, layout::all(Kind::Erasing, after.as_ref(), BATCH)).await?;
+            let is_last = entries.len() < BATCH;
+            for (key, raw) in entries {
+                let Some(entry) = Entry::of_key(&key) else { continue };
+                found.push(decode(&entry, &raw)?);
+                after = Some(entry);
+            }
+            if is_last {
+                return Ok(found);
+            }
+        }
     }
 
     /// Replaces the exchange at a place by its tombstone. Gives what was said there as it was stored, in bytes; none when it was erased already.

@@ -29,6 +29,7 @@ pub(crate) enum Form {
     Pin,
     Expiry,
     Receipt,
+    Erasing,
 }
 
 /// Calls something with the twin of a form.
@@ -52,6 +53,7 @@ macro_rules! with_twin {
             Form::Pin => $call::<twin::Pin>($bytes),
             Form::Expiry => $call::<twin::Expiry>($bytes),
             Form::Receipt => $call::<twin::Receipt>($bytes),
+            Form::Erasing => $call::<twin::Erasing>($bytes),
         }
     };
 }
@@ -129,7 +131,7 @@ mod tests {
     fn every_form_is_described() {
         let forms = [Form::Exchange, Form::JournalPage, Form::Prepared, Form::Seen, Form::ToolSet, Form::Request];
         let documents = [Form::WorkspaceNode, Form::Workspace, Form::Move, Form::Pin, Form::Expiry, Form::Receipt];
-        for form in forms.into_iter().chain(documents) {
+        for form in forms.into_iter().chain(documents).chain([Form::Erasing]) {
             assert_eq!(to_payload(form, "{}"), Ok(Bytes::new()), "{form:?}");
         }
         assert_eq!(to_payload(Form::Run, r#"{"id":"r","secret":1}"#), Err(Unreadable::Form));

@@ -2,11 +2,12 @@
 
 use super::{Malformed, Twin, Word, bytes_of, exchange_id, id_bytes, required, stored, twin, twins, values, words};
 use crate::domain::id::{Hash, Moment, RunId, ThreadId};
-use crate::domain::retention::{Expiry, Gone, Mode, Pin, Receipt, Target};
+use crate::domain::retention::{Erasing, Expiry, Gone, Mode, Pin, Receipt, Target};
 
 stored!(Pin, twin::Pin);
 stored!(Expiry, twin::Expiry);
 stored!(Receipt, twin::Receipt);
+stored!(Erasing, twin::Erasing);
 
 words!(Mode, twin::EraseMode, [Refuse, Cascade, Tombstone]);
 
@@ -109,6 +110,24 @@ impl Twin<Receipt> for twin::Receipt {
             exchanges: self.exchanges.iter().map(|id| exchange_id(id, "exchanges")).collect::<Result<_, _>>()?,
             at: Moment(self.at_ms),
             by: self.by,
+        })
+    }
+}
+
+impl Twin<Erasing> for twin::Erasing {
+    fn of(erasing: &Erasing) -> Self {
+        Self {
+            receipt: Some(twin::Receipt::of(&erasing.receipt)),
+            takes_drafts: erasing.takes_drafts,
+            end: erasing.end.as_ref().map(id_bytes),
+        }
+    }
+
+    fn value(self) -> Result<Erasing, Malformed> {
+        Ok(Erasing {
+            receipt: required(self.receipt, "receipt")?,
+            takes_drafts: self.takes_drafts,
+            end: self.end.map(|id| exchange_id(&id, "end")).transpose()?,
         })
     }
 }

@@ -19,7 +19,7 @@ use crate::domain::id::{BranchId, CallId, ExchangeId, Hash, Moment, RunId, Threa
 use crate::domain::message::{
     CacheMarker, Issuer, Kind, Media, Message, Part, ProviderData, Reasoning, Role, ToolCall, ToolResult,
 };
-use crate::domain::retention::{Expiry, Gone, Mode, Pin, Receipt, Target};
+use crate::domain::retention::{Erasing, Expiry, Gone, Mode, Pin, Receipt, Target};
 use crate::domain::run::{AttemptKind, Observation, Past, Run, State, Step, StopReason};
 use crate::domain::settings::{
     EffectiveSetting, Source, ThreadDefaults, Validation, ValidationStatus, Violation, Warning,
@@ -436,6 +436,14 @@ pub(crate) fn receipt() -> impl Strategy<Value = Receipt> {
         let (id, target, mode, note) = asked;
         let (tombstones, gone, shared, exchanges) = done;
         Receipt { id, target, mode, note, tombstones, gone, shared, exchanges, at, by }
+    })
+}
+
+pub(crate) fn erasing() -> impl Strategy<Value = Erasing> {
+    (receipt(), any::<bool>(), of(exchange_id())).prop_map(|(receipt, takes_drafts, end)| Erasing {
+        receipt,
+        takes_drafts,
+        end,
     })
 }
 

@@ -74,7 +74,9 @@ proptest! {
     #[test]
     fn pins_expiries_receipts_and_spending_come_back_whole(
         pin in sample::pin(), expiry in sample::expiry(), receipt in sample::receipt(), spending in sample::spending(),
+        erasing in sample::erasing(),
     ) {
+        there_and_back(&erasing)?;
         there_and_back(&spending)?;
         there_and_back(&pin)?;
         there_and_back(&expiry)?;

@@ -11,7 +11,7 @@ use super::lean::{Names, names};
 use super::line::{self, Header, Piece, Record};
 use super::{CHUNK, Chunk, PIECE, Summary};
 use crate::domain::graph::Place;
-use crate::domain::id::{ExchangeId, Hash, RunId, ThreadId};
+use crate::domain::id::{CoordinationId, ExchangeId, Hash, RunId, ThreadId};
 use crate::domain::message::Message;
 use crate::domain::run::Run;
 use crate::domain::workspace::{Live, Move, Node, Root};
@@ -172,13 +172,13 @@ impl Walk<'_, '_> {
         }
         self.each(Kind::Run).await?;
         self.each(Kind::Thread).await?;
-        self.each(Kind::Journal).await?;
         self.each(Kind::Coordination).await?;
         self.each(Kind::Prepared).await?;
         self.each(Kind::Request).await?;
         self.each(Kind::Pin).await?;
         self.each(Kind::Expiry).await?;
-        self.each(Kind::Receipt).await
+        self.each(Kind::Receipt).await?;
+        self.each(Kind::Erasing).await
     }
 
     async fn chosen(&mut self, choice: Choice) -> Result<(), Stopped> {
@@ -208,16 +208,10 @@ impl Walk<'_, '_> {
                     // Those that have exchanges came with them.
                     Entry::Run(id) if decode::<Run>(&entry, &raw)?.exchange.is_none() => self.run(id).await?,
                     Entry::Thread(id) => self.thread(id).await?,
-                    Entry::Coordination(_) => {
+                    Entry::Coordination(id) => {
+                        self.journal(id).await?;
                         self.named(Named::by(&decode(&entry, &raw)?)).await?;
                         self.plain(&entry, String::new()).await?;
-                    }
-                    Entry::Journal(id, _) => {
-                        let mut named = Named::default();
-                        let page: JournalPage = decode(&entry, &raw)?;
-                        page.frames.iter().for_each(|frame| named.add(frame));
-                        self.named(named).await?;
-                        self.plain(&entry, id.to_string()).await?;
                     }
                     Entry::Prepared(_) => {
                         let record: PreparedRecord = decode(&entry, &raw)?;
@@ -226,11 +220,35 @@ impl Walk<'_, '_> {
                         }
                         self.plain(&entry, String::new()).await?;
                     }
-                    Entry::Pin(_) | Entry::Expiry(..) | Entry::Receipt(_) => self.plain(&entry, String::new()).await?,
+                    Entry::Pin(_) | Entry::Expiry(..) | Entry::Receipt(_) | Entry::Erasing(_) => {
+                        self.plain(&entry, String::new()).await?;
+                    }
                     Entry::Request(id) => self.plain(&entry, id.to_string()).await?,
                     _ => {}
                 }
                 after = Some(entry);
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The journal of a coordination, which comes before it and is stored with it.
+    async fn journal(&mut self, id: &CoordinationId) -> Result<(), Stopped> {
+        // The first page has frame 1 or a later one.
+        let mut after = 0;
+        loop {
+            let entries = self.ledger.store().scan(self.ns, layout::pages_after(id, after, PAGE)).await?;
+            let is_last = entries.len() < PAGE;
+            for (key, raw) in entries {
+                let Some(entry) = Entry::of_key(&key) else { continue };
+                let page: JournalPage = decode(&entry, &raw)?;
+                let mut named = Named::default();
+                page.frames.iter().for_each(|frame| named.add(frame));
+                after = page.first;
+                self.named(named).await?;
+                self.plain(&entry, id.to_string()).await?;
             }
             if is_last {
                 return Ok(());

@@ -2,19 +2,23 @@
 //! stays as it is. So a second import of the same lines changes nothing, and one that broke off goes on. It must not know who sends them.
 //!
 //! Exchanges of a run wait for the run's line, and are stored with it in one write, as they were at first. Otherwise lines are stored in
-//! batches; what was acknowledged ([`Importer::flush`]) is durable.
+//! batches; what was acknowledged ([`Importer::flush`]) is durable. So do moves of a thread's head for the thread, and the journal of a
+//! coordination for the coordination.
 
 mod batch;
 mod check;
+mod erased;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::{Bytes, BytesMut};
 
 use self::batch::Batch;
+use self::erased::ErasedThreads;
 use super::Summary;
 use super::line::{self, Header, Line, Piece, Record, Wrong};
 use crate::domain::content::Hasher;
+use crate::domain::coordination::Coordination;
 use crate::domain::id::Hash;
 use crate::store::layout::Kind;
 use crate::store::record::{Stored, ThreadRecord};
@@ -92,6 +96,10 @@ pub struct Importer {
     /// Records that are new, and that were there, by kind.
     stored: BTreeMap<Kind, Amount>,
     matched: BTreeMap<Kind, Amount>,
+    /// Records that were erased here, and stay so.
+    erased: BTreeMap<Kind, Amount>,
+    /// Namespaces to which came what is nobody's, or an erasure that is to be finished.
+    untidy: BTreeSet<Namespace>,
     /// Lines that were left out and are not told yet.
     faulty: Vec<Faulty>,
     skipped: u64,
@@ -102,6 +110,7 @@ struct Space {
     ns: Namespace,
     hasher: Hasher,
     batch: Batch,
+    erased: ErasedThreads,
 }
 
 /// What became of a record.
@@ -109,6 +118,8 @@ struct Space {
 enum Fate {
     Stored,
     Matched,
+    /// It was erased here, and is left out.
+    Erased,
 }
 
 impl Importer {
@@ -127,6 +138,8 @@ impl Importer {
             pieces: None,
             stored: BTreeMap::new(),
             matched: BTreeMap::new(),
+            erased: BTreeMap::new(),
+            untidy: BTreeSet::new(),
             faulty: Vec::new(),
             skipped: 0,
         }
@@ -205,12 +218,17 @@ impl Importer {
                 if end.lines + 1 != self.read.lines || (!self.has_gap && *before.finalize().to_hex() != end.blake3) {
                     let wrong = Wrong::new(
                         "incomplete",
-                        format!("says that there are {} lines before it with another hash", end.lines),
+                        format!(
+                            "says that {} lines with another hash come before it, and {} did",
+                            end.lines,
+                            self.read.lines - 1
+                        ),
                     );
-                    return Err(self.refused(wrong, None, DAMAGED, true));
+                    return Err(self.refused(wrong, None, NOT_AS_WRITTEN, true));
                 }
                 self.close_group()?;
                 self.close_moves()?;
+                self.close_pages()?;
                 self.is_over = true;
                 Ok(())
             }
@@ -264,11 +282,13 @@ impl Importer {
         self.read.blake3 = self.hasher.finalize().to_hex().to_string();
         if !blake3.is_empty() && !self.has_gap && self.read.blake3 != blake3 {
             let wrong = Wrong::new("checksum_mismatch", "ends lines that do not have the hash which their sender gave");
-            return Err(self.refused(wrong, None, DAMAGED, true));
+            return Err(self.refused(wrong, None, NOT_AS_WRITTEN, true));
         }
         let tallies = Tallies {
             stored: std::mem::take(&mut self.stored),
             matched: std::mem::take(&mut self.matched),
+            erased: std::mem::take(&mut self.erased),
+            untidy: std::mem::take(&mut self.untidy),
             skipped: self.skipped,
         };
         Ok((self.read.clone(), tallies))
@@ -303,13 +323,15 @@ impl Importer {
     async fn enter(&mut self, ns: Namespace) -> Result<(), Refused> {
         self.close_group()?;
         self.close_moves()?;
+        self.close_pages()?;
         self.flush().await?;
         if self.only.as_ref().is_some_and(|only| *only != ns) {
             let message = format!("begins the records of namespace `{ns}`, to which this caller may not write");
             let remedy = "import it with a credential of that namespace";
             return Err(self.refused(Wrong::new("foreign_namespace", message), None, remedy, true));
         }
-        self.space = Some(Space { hasher: Hasher::new(&ns), ns, batch: Batch::default() });
+        self.space =
+            Some(Space { hasher: Hasher::new(&ns), ns, batch: Batch::default(), erased: ErasedThreads::default() });
         Ok(())
     }
 
@@ -370,6 +392,9 @@ impl Importer {
         if !self.goes_with_moves(&record) {
             self.close_moves()?;
         }
+        if !self.goes_with_pages(&record) {
+            self.close_pages()?;
+        }
         let fate = loop {
             let Some(space) = &mut self.space else { return Err(self.homeless()) };
             match check::record(&self.ledger, space, &self.options, record.clone(), line).await {
@@ -388,7 +413,32 @@ impl Importer {
         if let Some(size) = live {
             self.count(Kind::Workspace, size, fate);
         }
+        if fate == Fate::Erased {
+            self.erased_with(kind);
+        }
+        if let Some(space) = self.space.as_ref().filter(|_| fate == Fate::Erased || kind == Kind::Erasing) {
+            self.untidy.insert(space.ns.clone());
+        }
         Ok(())
+    }
+
+    /// What waited for a record that was erased here is left out with it.
+    fn erased_with(&mut self, kind: Kind) {
+        let Some(space) = &mut self.space else { return };
+        let (waited, sizes) = match kind {
+            Kind::Thread => {
+                let moves = space.batch.moves.take().map(|waiting| waiting.moves).unwrap_or_default();
+                (Kind::Move, moves.iter().map(|(_, moved)| moved.payload().len()).collect::<Vec<_>>())
+            }
+            Kind::Coordination => {
+                let pages = space.batch.pages.take().map(|waiting| waiting.pages).unwrap_or_default();
+                (Kind::Journal, pages.iter().map(|(_, page)| page.len()).collect())
+            }
+            _ => return,
+        };
+        for size in sizes {
+            move_one(&mut self.stored, &mut self.erased, waited, size);
+        }
     }
 
     /// Whether a record may stand where exchanges wait for their run.
@@ -411,39 +461,64 @@ impl Importer {
         }
     }
 
+    /// Whether a record may stand where a journal waits for its coordination.
+    fn goes_with_pages(&self, record: &Record) -> bool {
+        let Some(waiting) = self.space.as_ref().and_then(|space| space.batch.pages.as_ref()) else { return true };
+        match record.kind {
+            Kind::Tool | Kind::ToolSet => true,
+            Kind::Journal => record.key == waiting.coordination.as_str(),
+            Kind::Coordination => {
+                let read = Coordination::from_payload(record.payload.clone());
+                read.is_ok_and(|coordination| coordination.id == waiting.coordination)
+            }
+            _ => false,
+        }
+    }
+
+    /// No journal may be left without its coordination.
+    fn close_pages(&mut self) -> Result<(), Refused> {
+        let Some(waiting) = self.space.as_mut().and_then(|space| space.batch.pages.take()) else { return Ok(()) };
+        let message = format!("has frames of coordination `{}`, whose own line does not follow", waiting.coordination);
+        self.missing(waiting.line, waiting.pages.len(), Kind::Journal, Wrong::new("missing_coordination", message))
+    }
+
+    /// Lines that waited for one which does not come are left out, or refused.
+    fn missing(&mut self, line: u64, lines: usize, kind: Kind, wrong: Wrong) -> Result<(), Refused> {
+        let lines = lines as u64;
+        let counts = self.stored.entry(kind).or_default();
+        counts.count = counts.count.saturating_sub(lines);
+        match self.refused_at(line, wrong, Some(kind), DAMAGED, false) {
+            Refused::Line(faulty) => self.leave_out(faulty, lines),
+            refused => Err(refused),
+        }
+    }
+
     /// No move may be left without its thread.
     fn close_moves(&mut self) -> Result<(), Refused> {
         let Some(waiting) = self.space.as_mut().and_then(|space| space.batch.moves.take()) else { return Ok(()) };
         let message = format!("has a move of thread `{}`, whose own line does not follow", waiting.thread);
-        let counts = self.stored.entry(Kind::Move).or_default();
-        counts.count = counts.count.saturating_sub(waiting.moves.len() as u64);
-        match self.refused_at(waiting.line, Wrong::new("missing_thread", message), Some(Kind::Move), DAMAGED, false) {
-            Refused::Line(faulty) => self.leave_out(faulty, waiting.moves.len() as u64),
-            refused => Err(refused),
-        }
+        self.missing(waiting.line, waiting.moves.len(), Kind::Move, Wrong::new("missing_thread", message))
     }
 
     /// No exchange may be left without its run.
     fn close_group(&mut self) -> Result<(), Refused> {
         let Some(group) = self.space.as_mut().and_then(|space| space.batch.drop_group()) else { return Ok(()) };
         let message = format!("has an exchange of run `{}`, whose own line does not follow", group.run);
-        let wrong = Wrong::new("missing_run", message);
-        let counts = self.stored.entry(Kind::Exchange).or_default();
-        counts.count = counts.count.saturating_sub(group.exchanges.len() as u64);
-        match self.refused_at(group.line, wrong, Some(Kind::Exchange), DAMAGED, false) {
-            Refused::Line(faulty) => self.leave_out(faulty, group.exchanges.len() as u64),
-            refused => Err(refused),
-        }
+        self.missing(group.line, group.exchanges.len(), Kind::Exchange, Wrong::new("missing_run", message))
     }
 
     fn count(&mut self, kind: Kind, bytes: usize, fate: Fate) {
         self.read.records.entry(kind).or_default().add(bytes);
-        let counts = if fate == Fate::Stored { &mut self.stored } else { &mut self.matched };
+        let counts = match fate {
+            Fate::Stored => &mut self.stored,
+            Fate::Matched => &mut self.matched,
+            Fate::Erased => &mut self.erased,
+        };
         counts.entry(kind).or_default().add(bytes);
     }
 
     fn homeless(&self) -> Refused {
-        self.refused(Wrong::new("out_of_order", "comes before its namespace"), None, DAMAGED, true)
+        self.refused(Wrong::new("out_of_order", "comes before its namespace"), None, NOT_AS_WRITTEN, true)
     }
 
     fn refused(&self, wrong: Wrong, kind: Option<Kind>, remedy: &'static str, is_last: bool) -> Refused {
@@ -462,6 +537,10 @@ pub struct Tallies {
     pub stored: BTreeMap<Kind, Amount>,
     /// Those that were there.
     pub matched: BTreeMap<Kind, Amount>,
+    /// Those that were erased here, and stay so.
+    pub erased: BTreeMap<Kind, Amount>,
+    /// Namespaces that have content which nothing names, or an erasure to finish, since.
+    pub untidy: BTreeSet<Namespace>,
     /// Lines that were left out.
     pub skipped: u64,
 }
@@ -479,5 +558,7 @@ pub const WITHOUT_DOCUMENTS: &str = "documents_omitted";
 const NOT_AN_EXPORT: &str = "name a file that `antiphon export` or `antiphon backup` wrote; transcripts have a format of their own, `--format openai`";
 /// What to do with a line that is not as it was written.
 const DAMAGED: &str = "export it again, or leave the line out with `--skip-faulty`; what was stored before it stays";
+/// What to do with lines that are not all that were written, which line of them ever it is.
+const NOT_AS_WRITTEN: &str = "lines are missing, or were put in or changed, and which ones cannot be told: export it again; what was stored stays";
 /// What to do with a record that is there as another one.
 const CONFLICT: &str = "import it into an empty store, or leave the line out with `--skip-faulty`";

@@ -26,7 +26,7 @@ const DOCUMENTS: &str = "documents";
 const PART: &str = "part";
 
 /// The kinds of records that lines have, with their messages.
-const FORMS: [(Kind, Form); 15] = [
+const FORMS: [(Kind, Form); 16] = [
     (Kind::Exchange, Form::Exchange),
     (Kind::Run, Form::Run),
     (Kind::Thread, Form::Thread),
@@ -42,6 +42,7 @@ const FORMS: [(Kind, Form); 15] = [
     (Kind::Pin, Form::Pin),
     (Kind::Expiry, Form::Expiry),
     (Kind::Receipt, Form::Receipt),
+    (Kind::Erasing, Form::Erasing),
 ];
 
 /// One line, understood.

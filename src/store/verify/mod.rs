@@ -221,9 +221,12 @@ impl<'a> Check<'a> {
             Entry::Workspace(id) => self.workspace(id, raw).await,
             Entry::Node(hash) => self.node(*hash, raw).await,
             Entry::Move(id, number) => self.moved(id, *number, raw).await,
-            Entry::Pin(_) | Entry::Expiry(..) | Entry::Due(_) | Entry::Receipt(_) | Entry::Spending(_) => {
-                self.retained(entry, raw).await
-            }
+            Entry::Pin(_)
+            | Entry::Expiry(..)
+            | Entry::Due(_)
+            | Entry::Receipt(_)
+            | Entry::Erasing(_)
+            | Entry::Spending(_) => self.retained(entry, raw).await,
         }
     }
 }

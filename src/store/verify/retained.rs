@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::Check;
 use super::look::{Look, Unreadable, decode};
-use crate::domain::retention::{Expiry, Pin, Receipt};
+use crate::domain::retention::{Erasing, Expiry, Pin, Receipt};
 use crate::domain::spend::Spending;
 use crate::store::Error;
 use crate::store::layout::Entry;
@@ -15,6 +15,7 @@ impl Check<'_> {
         let checked = match entry {
             Entry::Pin(id) => decode::<Pin>(entry, raw).map(|pin| (pin.id == *id, None)),
             Entry::Receipt(id) => decode::<Receipt>(entry, raw).map(|receipt| (receipt.id == *id, None)),
+            Entry::Erasing(id) => decode::<Erasing>(entry, raw).map(|erasing| (erasing.receipt.id == *id, None)),
             Entry::Due(hash) => decode::<Expiry>(entry, raw)
                 .map(|expiry| (hash_of(&expiry.target) == *hash, Some(Entry::Expiry(expiry.at, *hash)))),
             Entry::Expiry(at, hash) => decode::<Expiry>(entry, raw)

@@ -10,7 +10,7 @@ use crate::domain::drift::Seen;
 use crate::domain::id::{CallId, ExchangeId, Moment, PreparedId, RequestId, RunId, ThreadId};
 use crate::domain::message::{Kind as PartKind, Media, Message, Part, Role};
 use crate::domain::prepared::{From, Prepared};
-use crate::domain::retention::{Expiry, Gone, Mode, Pin, Receipt, Target};
+use crate::domain::retention::{Erasing, Expiry, Gone, Mode, Pin, Receipt, Target};
 use crate::domain::run::OnDisconnect;
 use crate::domain::settings::ThreadDefaults;
 use crate::domain::spend::Spending;
@@ -96,14 +96,14 @@ async fn furnished() -> World {
     world
 }
 
-/// A pin, an expiry, what somebody spent, and the receipt of an erasure that nothing is left of.
+/// A pin, an expiry, what somebody spent, the receipt of an erasure that nothing is left of, and an erasure under way.
 fn retained(changes: &mut Changes, exchange: ExchangeId) {
     let target = Target::Exchange(exchange);
     let (id, note) = ("p".to_owned(), "n".to_owned());
     changes.put_pin(&Pin { id, target: target.clone(), note: note.clone(), created_at: Moment(1) });
     changes.put_expiry(&Expiry { target, at: Moment(9) }, None);
     changes.put_spending("somebody", &Spending::default());
-    changes.put_receipt(&Receipt {
+    let receipt = Receipt {
         id: "e".to_owned(),
         target: Target::Thread(ThreadId::new("gone")),
         mode: Mode::Refuse,
@@ -114,7 +114,10 @@ fn retained(changes: &mut Changes, exchange: ExchangeId) {
         exchanges: Vec::new(),
         at: Moment(1),
         by: String::new(),
-    });
+    };
+    changes.put_receipt(&receipt);
+    let receipt = Receipt { id: "f".to_owned(), ..receipt };
+    changes.put_erasing(&Erasing { receipt, takes_drafts: true, end: None });
 }
 
 /// Enough documents for nodes of two levels, one of them in so many pieces that they are listed.
@@ -251,6 +254,7 @@ async fn a_missing_record_is_found_unless_nothing_names_it() {
             Kind::Move,
             Kind::Pin,
             Kind::Receipt,
+            Kind::Erasing,
             Kind::Spending,
         ];
         assert_eq!(findings.is_empty(), unnamed.contains(&entry.kind()), "{entry}");

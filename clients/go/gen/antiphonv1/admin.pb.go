@@ -145,7 +145,8 @@ const (
 	EraseMode_ERASE_MODE_REFUSE EraseMode = 1
 	// Erase all that follow from it too.
 	EraseMode_ERASE_MODE_CASCADE EraseMode = 2
-	// Replace its content by a tombstone; what follows from it stays, and its history has a gap.
+	// Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn after it tells with the
+	// warning `history_erased`.
 	EraseMode_ERASE_MODE_TOMBSTONE EraseMode = 3
 )
 
@@ -1275,7 +1276,9 @@ type EraseReceipt struct {
 	// Output only. When it was done; absent for a dry run.
 	EraseTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=erase_time,json=eraseTime,proto3" json:"erase_time,omitempty"`
 	// Output only. By whom: the name of the credential.
-	ErasedBy      string `protobuf:"bytes,10,opt,name=erased_by,json=erasedBy,proto3" json:"erased_by,omitempty"`
+	ErasedBy string `protobuf:"bytes,10,opt,name=erased_by,json=erasedBy,proto3" json:"erased_by,omitempty"`
+	// Output only. It is not done yet, or broke off when the server was stopped: nothing is counted, and the next start goes on with it.
+	AtWork        bool `protobuf:"varint,11,opt,name=at_work,json=atWork,proto3" json:"at_work,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1378,6 +1381,13 @@ func (x *EraseReceipt) GetErasedBy() string {
 		return x.ErasedBy
 	}
 	return ""
+}
+
+func (x *EraseReceipt) GetAtWork() bool {
+	if x != nil {
+		return x.AtWork
+	}
+	return false
 }
 
 // A change of the configuration.
@@ -1597,7 +1607,7 @@ const file_antiphon_v1_admin_proto_rawDesc = "" +
 	"\x06target\x18\x01 \x01(\v2\x1c.antiphon.v1.RetentionTargetR\x06target\x12;\n" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"expireTime\x12\x16\n" +
-	"\x06pinned\x18\x03 \x01(\bR\x06pinned\"\xc0\x03\n" +
+	"\x06pinned\x18\x03 \x01(\bR\x06pinned\"\xd9\x03\n" +
 	"\fEraseReceipt\x12\x1d\n" +
 	"\n" +
 	"receipt_id\x18\x01 \x01(\tR\treceiptId\x124\n" +
@@ -1613,7 +1623,8 @@ const file_antiphon_v1_admin_proto_rawDesc = "" +
 	"\n" +
 	"erase_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\teraseTime\x12\x1b\n" +
 	"\terased_by\x18\n" +
-	" \x01(\tR\berasedBy\"c\n" +
+	" \x01(\tR\berasedBy\x12\x17\n" +
+	"\aat_work\x18\v \x01(\bR\x06atWork\"c\n" +
 	"\fConfigChange\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12/\n" +

@@ -1196,7 +1196,10 @@ type ImportSummary struct {
 	// Output only. How many lines were left out.
 	SkippedCount uint64 `protobuf:"varint,4,opt,name=skipped_count,json=skippedCount,proto3" json:"skipped_count,omitempty"`
 	// Output only. The threads that were made; at most the first 1,000.
-	ThreadIds     []string `protobuf:"bytes,5,rep,name=thread_ids,json=threadIds,proto3" json:"thread_ids,omitempty"`
+	ThreadIds []string `protobuf:"bytes,5,rep,name=thread_ids,json=threadIds,proto3" json:"thread_ids,omitempty"`
+	// Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+	// coordinations with their journals and prepared executions are left out.
+	Erased        []*RecordCount `protobuf:"bytes,6,rep,name=erased,proto3" json:"erased,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1262,6 +1265,13 @@ func (x *ImportSummary) GetSkippedCount() uint64 {
 func (x *ImportSummary) GetThreadIds() []string {
 	if x != nil {
 		return x.ThreadIds
+	}
+	return nil
+}
+
+func (x *ImportSummary) GetErased() []*RecordCount {
+	if x != nil {
+		return x.Erased
 	}
 	return nil
 }
@@ -2818,14 +2828,15 @@ const file_antiphon_v1_admin_service_proto_rawDesc = "" +
 	"\tcompleted\x18\x03 \x01(\v2\x1a.antiphon.v1.ImportSummaryH\x00R\tcompletedB\a\n" +
 	"\x05event\"7\n" +
 	"\x12ImportAcknowledged\x12!\n" +
-	"\fthrough_line\x18\x01 \x01(\x04R\vthroughLine\"\xeb\x01\n" +
+	"\fthrough_line\x18\x01 \x01(\x04R\vthroughLine\"\x9d\x02\n" +
 	"\rImportSummary\x120\n" +
 	"\x04read\x18\x01 \x01(\v2\x1c.antiphon.v1.TransferSummaryR\x04read\x120\n" +
 	"\x06stored\x18\x02 \x03(\v2\x18.antiphon.v1.RecordCountR\x06stored\x122\n" +
 	"\amatched\x18\x03 \x03(\v2\x18.antiphon.v1.RecordCountR\amatched\x12#\n" +
 	"\rskipped_count\x18\x04 \x01(\x04R\fskippedCount\x12\x1d\n" +
 	"\n" +
-	"thread_ids\x18\x05 \x03(\tR\tthreadIds\"6\n" +
+	"thread_ids\x18\x05 \x03(\tR\tthreadIds\x120\n" +
+	"\x06erased\x18\x06 \x03(\v2\x18.antiphon.v1.RecordCountR\x06erased\"6\n" +
 	"\rBackupRequest\x12%\n" +
 	"\x0eall_namespaces\x18\x01 \x01(\bR\rallNamespaces\"\xc5\x01\n" +
 	"\x0eBackupResponse\x128\n" +
@@ -3033,65 +3044,66 @@ var file_antiphon_v1_admin_service_proto_depIdxs = []int32{
 	50, // 22: antiphon.v1.ImportSummary.read:type_name -> antiphon.v1.TransferSummary
 	43, // 23: antiphon.v1.ImportSummary.stored:type_name -> antiphon.v1.RecordCount
 	43, // 24: antiphon.v1.ImportSummary.matched:type_name -> antiphon.v1.RecordCount
-	10, // 25: antiphon.v1.BackupResponse.started:type_name -> antiphon.v1.TransferStarted
-	49, // 26: antiphon.v1.BackupResponse.chunk:type_name -> antiphon.v1.TransferChunk
-	50, // 27: antiphon.v1.BackupResponse.completed:type_name -> antiphon.v1.TransferSummary
-	52, // 28: antiphon.v1.EraseRequest.target:type_name -> antiphon.v1.RetentionTarget
-	53, // 29: antiphon.v1.EraseRequest.mode:type_name -> antiphon.v1.EraseMode
-	54, // 30: antiphon.v1.EraseResponse.receipt:type_name -> antiphon.v1.EraseReceipt
-	54, // 31: antiphon.v1.GetEraseReceiptResponse.receipt:type_name -> antiphon.v1.EraseReceipt
-	52, // 32: antiphon.v1.CreatePinRequest.target:type_name -> antiphon.v1.RetentionTarget
-	55, // 33: antiphon.v1.CreatePinResponse.pin:type_name -> antiphon.v1.Pin
-	55, // 34: antiphon.v1.ListPinsResponse.pins:type_name -> antiphon.v1.Pin
-	52, // 35: antiphon.v1.SetExpiryRequest.target:type_name -> antiphon.v1.RetentionTarget
-	30, // 36: antiphon.v1.SetExpiryRequest.at:type_name -> antiphon.v1.ExpireAt
-	31, // 37: antiphon.v1.SetExpiryRequest.never:type_name -> antiphon.v1.ExpireNever
-	44, // 38: antiphon.v1.ExpireAt.expire_time:type_name -> google.protobuf.Timestamp
-	56, // 39: antiphon.v1.SetExpiryResponse.expiry:type_name -> antiphon.v1.Expiry
-	44, // 40: antiphon.v1.ListExpiriesRequest.before_time:type_name -> google.protobuf.Timestamp
-	56, // 41: antiphon.v1.ListExpiriesResponse.expiries:type_name -> antiphon.v1.Expiry
-	48, // 42: antiphon.v1.CollectGarbageRequest.grace:type_name -> google.protobuf.Duration
-	48, // 43: antiphon.v1.CollectGarbageRequest.max_duration:type_name -> google.protobuf.Duration
-	37, // 44: antiphon.v1.CollectGarbageResponse.progress:type_name -> antiphon.v1.GarbageProgress
-	38, // 45: antiphon.v1.CollectGarbageResponse.completed:type_name -> antiphon.v1.GarbageSummary
-	43, // 46: antiphon.v1.GarbageSummary.removed:type_name -> antiphon.v1.RecordCount
-	57, // 47: antiphon.v1.ReloadResponse.changes:type_name -> antiphon.v1.ConfigChange
-	58, // 48: antiphon.v1.ReloadResponse.problems:type_name -> antiphon.v1.ConfigProblem
-	0,  // 49: antiphon.v1.AdminService.GetServerInfo:input_type -> antiphon.v1.GetServerInfoRequest
-	2,  // 50: antiphon.v1.AdminService.Stats:input_type -> antiphon.v1.StatsRequest
-	4,  // 51: antiphon.v1.AdminService.Verify:input_type -> antiphon.v1.VerifyRequest
-	8,  // 52: antiphon.v1.AdminService.Export:input_type -> antiphon.v1.ExportRequest
-	11, // 53: antiphon.v1.AdminService.Import:input_type -> antiphon.v1.ImportRequest
-	17, // 54: antiphon.v1.AdminService.Backup:input_type -> antiphon.v1.BackupRequest
-	19, // 55: antiphon.v1.AdminService.Erase:input_type -> antiphon.v1.EraseRequest
-	21, // 56: antiphon.v1.AdminService.GetEraseReceipt:input_type -> antiphon.v1.GetEraseReceiptRequest
-	23, // 57: antiphon.v1.AdminService.CreatePin:input_type -> antiphon.v1.CreatePinRequest
-	25, // 58: antiphon.v1.AdminService.DeletePin:input_type -> antiphon.v1.DeletePinRequest
-	27, // 59: antiphon.v1.AdminService.ListPins:input_type -> antiphon.v1.ListPinsRequest
-	29, // 60: antiphon.v1.AdminService.SetExpiry:input_type -> antiphon.v1.SetExpiryRequest
-	33, // 61: antiphon.v1.AdminService.ListExpiries:input_type -> antiphon.v1.ListExpiriesRequest
-	35, // 62: antiphon.v1.AdminService.CollectGarbage:input_type -> antiphon.v1.CollectGarbageRequest
-	39, // 63: antiphon.v1.AdminService.Reload:input_type -> antiphon.v1.ReloadRequest
-	1,  // 64: antiphon.v1.AdminService.GetServerInfo:output_type -> antiphon.v1.GetServerInfoResponse
-	3,  // 65: antiphon.v1.AdminService.Stats:output_type -> antiphon.v1.StatsResponse
-	5,  // 66: antiphon.v1.AdminService.Verify:output_type -> antiphon.v1.VerifyResponse
-	9,  // 67: antiphon.v1.AdminService.Export:output_type -> antiphon.v1.ExportResponse
-	14, // 68: antiphon.v1.AdminService.Import:output_type -> antiphon.v1.ImportResponse
-	18, // 69: antiphon.v1.AdminService.Backup:output_type -> antiphon.v1.BackupResponse
-	20, // 70: antiphon.v1.AdminService.Erase:output_type -> antiphon.v1.EraseResponse
-	22, // 71: antiphon.v1.AdminService.GetEraseReceipt:output_type -> antiphon.v1.GetEraseReceiptResponse
-	24, // 72: antiphon.v1.AdminService.CreatePin:output_type -> antiphon.v1.CreatePinResponse
-	26, // 73: antiphon.v1.AdminService.DeletePin:output_type -> antiphon.v1.DeletePinResponse
-	28, // 74: antiphon.v1.AdminService.ListPins:output_type -> antiphon.v1.ListPinsResponse
-	32, // 75: antiphon.v1.AdminService.SetExpiry:output_type -> antiphon.v1.SetExpiryResponse
-	34, // 76: antiphon.v1.AdminService.ListExpiries:output_type -> antiphon.v1.ListExpiriesResponse
-	36, // 77: antiphon.v1.AdminService.CollectGarbage:output_type -> antiphon.v1.CollectGarbageResponse
-	40, // 78: antiphon.v1.AdminService.Reload:output_type -> antiphon.v1.ReloadResponse
-	64, // [64:79] is the sub-list for method output_type
-	49, // [49:64] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	43, // 25: antiphon.v1.ImportSummary.erased:type_name -> antiphon.v1.RecordCount
+	10, // 26: antiphon.v1.BackupResponse.started:type_name -> antiphon.v1.TransferStarted
+	49, // 27: antiphon.v1.BackupResponse.chunk:type_name -> antiphon.v1.TransferChunk
+	50, // 28: antiphon.v1.BackupResponse.completed:type_name -> antiphon.v1.TransferSummary
+	52, // 29: antiphon.v1.EraseRequest.target:type_name -> antiphon.v1.RetentionTarget
+	53, // 30: antiphon.v1.EraseRequest.mode:type_name -> antiphon.v1.EraseMode
+	54, // 31: antiphon.v1.EraseResponse.receipt:type_name -> antiphon.v1.EraseReceipt
+	54, // 32: antiphon.v1.GetEraseReceiptResponse.receipt:type_name -> antiphon.v1.EraseReceipt
+	52, // 33: antiphon.v1.CreatePinRequest.target:type_name -> antiphon.v1.RetentionTarget
+	55, // 34: antiphon.v1.CreatePinResponse.pin:type_name -> antiphon.v1.Pin
+	55, // 35: antiphon.v1.ListPinsResponse.pins:type_name -> antiphon.v1.Pin
+	52, // 36: antiphon.v1.SetExpiryRequest.target:type_name -> antiphon.v1.RetentionTarget
+	30, // 37: antiphon.v1.SetExpiryRequest.at:type_name -> antiphon.v1.ExpireAt
+	31, // 38: antiphon.v1.SetExpiryRequest.never:type_name -> antiphon.v1.ExpireNever
+	44, // 39: antiphon.v1.ExpireAt.expire_time:type_name -> google.protobuf.Timestamp
+	56, // 40: antiphon.v1.SetExpiryResponse.expiry:type_name -> antiphon.v1.Expiry
+	44, // 41: antiphon.v1.ListExpiriesRequest.before_time:type_name -> google.protobuf.Timestamp
+	56, // 42: antiphon.v1.ListExpiriesResponse.expiries:type_name -> antiphon.v1.Expiry
+	48, // 43: antiphon.v1.CollectGarbageRequest.grace:type_name -> google.protobuf.Duration
+	48, // 44: antiphon.v1.CollectGarbageRequest.max_duration:type_name -> google.protobuf.Duration
+	37, // 45: antiphon.v1.CollectGarbageResponse.progress:type_name -> antiphon.v1.GarbageProgress
+	38, // 46: antiphon.v1.CollectGarbageResponse.completed:type_name -> antiphon.v1.GarbageSummary
+	43, // 47: antiphon.v1.GarbageSummary.removed:type_name -> antiphon.v1.RecordCount
+	57, // 48: antiphon.v1.ReloadResponse.changes:type_name -> antiphon.v1.ConfigChange
+	58, // 49: antiphon.v1.ReloadResponse.problems:type_name -> antiphon.v1.ConfigProblem
+	0,  // 50: antiphon.v1.AdminService.GetServerInfo:input_type -> antiphon.v1.GetServerInfoRequest
+	2,  // 51: antiphon.v1.AdminService.Stats:input_type -> antiphon.v1.StatsRequest
+	4,  // 52: antiphon.v1.AdminService.Verify:input_type -> antiphon.v1.VerifyRequest
+	8,  // 53: antiphon.v1.AdminService.Export:input_type -> antiphon.v1.ExportRequest
+	11, // 54: antiphon.v1.AdminService.Import:input_type -> antiphon.v1.ImportRequest
+	17, // 55: antiphon.v1.AdminService.Backup:input_type -> antiphon.v1.BackupRequest
+	19, // 56: antiphon.v1.AdminService.Erase:input_type -> antiphon.v1.EraseRequest
+	21, // 57: antiphon.v1.AdminService.GetEraseReceipt:input_type -> antiphon.v1.GetEraseReceiptRequest
+	23, // 58: antiphon.v1.AdminService.CreatePin:input_type -> antiphon.v1.CreatePinRequest
+	25, // 59: antiphon.v1.AdminService.DeletePin:input_type -> antiphon.v1.DeletePinRequest
+	27, // 60: antiphon.v1.AdminService.ListPins:input_type -> antiphon.v1.ListPinsRequest
+	29, // 61: antiphon.v1.AdminService.SetExpiry:input_type -> antiphon.v1.SetExpiryRequest
+	33, // 62: antiphon.v1.AdminService.ListExpiries:input_type -> antiphon.v1.ListExpiriesRequest
+	35, // 63: antiphon.v1.AdminService.CollectGarbage:input_type -> antiphon.v1.CollectGarbageRequest
+	39, // 64: antiphon.v1.AdminService.Reload:input_type -> antiphon.v1.ReloadRequest
+	1,  // 65: antiphon.v1.AdminService.GetServerInfo:output_type -> antiphon.v1.GetServerInfoResponse
+	3,  // 66: antiphon.v1.AdminService.Stats:output_type -> antiphon.v1.StatsResponse
+	5,  // 67: antiphon.v1.AdminService.Verify:output_type -> antiphon.v1.VerifyResponse
+	9,  // 68: antiphon.v1.AdminService.Export:output_type -> antiphon.v1.ExportResponse
+	14, // 69: antiphon.v1.AdminService.Import:output_type -> antiphon.v1.ImportResponse
+	18, // 70: antiphon.v1.AdminService.Backup:output_type -> antiphon.v1.BackupResponse
+	20, // 71: antiphon.v1.AdminService.Erase:output_type -> antiphon.v1.EraseResponse
+	22, // 72: antiphon.v1.AdminService.GetEraseReceipt:output_type -> antiphon.v1.GetEraseReceiptResponse
+	24, // 73: antiphon.v1.AdminService.CreatePin:output_type -> antiphon.v1.CreatePinResponse
+	26, // 74: antiphon.v1.AdminService.DeletePin:output_type -> antiphon.v1.DeletePinResponse
+	28, // 75: antiphon.v1.AdminService.ListPins:output_type -> antiphon.v1.ListPinsResponse
+	32, // 76: antiphon.v1.AdminService.SetExpiry:output_type -> antiphon.v1.SetExpiryResponse
+	34, // 77: antiphon.v1.AdminService.ListExpiries:output_type -> antiphon.v1.ListExpiriesResponse
+	36, // 78: antiphon.v1.AdminService.CollectGarbage:output_type -> antiphon.v1.CollectGarbageResponse
+	40, // 79: antiphon.v1.AdminService.Reload:output_type -> antiphon.v1.ReloadResponse
+	65, // [65:80] is the sub-list for method output_type
+	50, // [50:65] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_antiphon_v1_admin_service_proto_init() }

@@ -1411,7 +1411,7 @@ func (*ContinueRequest_ToolResults) isContinueRequest_Input() {}
 // What an uncaptured run said, as its response gave it.
 type UncapturedPrefix struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. The messages that were sent.
+	// Required. The messages that were sent; at most 16,384.
 	RenderedMessages []*Message `protobuf:"bytes,1,rep,name=rendered_messages,json=renderedMessages,proto3" json:"rendered_messages,omitempty"`
 	// Required. The answer.
 	Assistant *Message `protobuf:"bytes,2,opt,name=assistant,proto3" json:"assistant,omitempty"`
@@ -3058,8 +3058,10 @@ type PathStep struct {
 	RunId string `protobuf:"bytes,2,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// Output only. Its turn.
 	Turn uint64 `protobuf:"varint,3,opt,name=turn,proto3" json:"turn,omitempty"`
-	// Output only. How many of the messages are its own, its answer included.
-	MessageCount  uint32 `protobuf:"varint,4,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
+	// Output only. How many of the messages are its own, its answer included; 0 when it was erased.
+	MessageCount uint32 `protobuf:"varint,4,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
+	// Output only. It was erased: it has no messages, and nothing of it is sent to a model.
+	Erased        bool `protobuf:"varint,5,opt,name=erased,proto3" json:"erased,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3120,6 +3122,13 @@ func (x *PathStep) GetMessageCount() uint32 {
 		return x.MessageCount
 	}
 	return 0
+}
+
+func (x *PathStep) GetErased() bool {
+	if x != nil {
+		return x.Erased
+	}
+	return false
 }
 
 // What to inspect in one stream.
@@ -3446,13 +3455,14 @@ const file_antiphon_v1_exchange_service_proto_rawDesc = "" +
 	"\bexchange\x18\x01 \x01(\v2\x15.antiphon.v1.ExchangeR\bexchange\x120\n" +
 	"\bmessages\x18\x02 \x03(\v2\x14.antiphon.v1.MessageR\bmessages\x12)\n" +
 	"\x04path\x18\x03 \x03(\v2\x15.antiphon.v1.PathStepR\x04path\x12&\n" +
-	"\x0fnext_page_token\x18\x04 \x01(\tR\rnextPageToken\"{\n" +
+	"\x0fnext_page_token\x18\x04 \x01(\tR\rnextPageToken\"\x93\x01\n" +
 	"\bPathStep\x12\x1f\n" +
 	"\vexchange_id\x18\x01 \x01(\tR\n" +
 	"exchangeId\x12\x15\n" +
 	"\x06run_id\x18\x02 \x01(\tR\x05runId\x12\x12\n" +
 	"\x04turn\x18\x03 \x01(\x04R\x04turn\x12#\n" +
-	"\rmessage_count\x18\x04 \x01(\rR\fmessageCount\"l\n" +
+	"\rmessage_count\x18\x04 \x01(\rR\fmessageCount\x12\x16\n" +
+	"\x06erased\x18\x05 \x01(\bR\x06erased\"l\n" +
 	"\x14StreamInspectRequest\x12\x1f\n" +
 	"\vexchange_id\x18\x01 \x01(\tR\n" +
 	"exchangeId\x123\n" +

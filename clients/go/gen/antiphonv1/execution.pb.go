@@ -941,7 +941,7 @@ func (x *Warning) GetMessage() string {
 // Results for pending tool calls.
 type ToolResults struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. One result for each pending call, in any order.
+	// Required. One result for each pending call, in any order; 1 to 1,024.
 	Results []*ToolResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
 	// Optional. The id of the run that this starts; only where the results do not go on with the run that called (in a fork, or
 	// when that run is no longer pending).

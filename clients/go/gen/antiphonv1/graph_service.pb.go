@@ -808,13 +808,13 @@ type SearchRequest struct {
 	Scope *GraphScope `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
 	// Optional. Only with all these labels.
 	Labels map[string]string `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Optional. Only with one of these models, as asked for or as it says it answered.
+	// Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
 	Models []string `protobuf:"bytes,3,rep,name=models,proto3" json:"models,omitempty"`
-	// Optional. Only from one of these backends.
+	// Optional. Only from one of these backends; at most 64.
 	BackendIds []string `protobuf:"bytes,4,rep,name=backend_ids,json=backendIds,proto3" json:"backend_ids,omitempty"`
-	// Optional. Only those that offered one of these tools.
+	// Optional. Only those that offered one of these tools; at most 64.
 	OfferedTools []string `protobuf:"bytes,5,rep,name=offered_tools,json=offeredTools,proto3" json:"offered_tools,omitempty"`
-	// Optional. Only those that called one of these tools.
+	// Optional. Only those that called one of these tools; at most 64.
 	CalledTools []string `protobuf:"bytes,6,rep,name=called_tools,json=calledTools,proto3" json:"called_tools,omitempty"`
 	// Optional. Only of runs in one of these states.
 	RunStates []RunState `protobuf:"varint,7,rep,packed,name=run_states,json=runStates,proto3,enum=antiphon.v1.RunState" json:"run_states,omitempty"`

@@ -9,7 +9,7 @@ use super::Fate;
 use crate::domain::drift::{Lineage, Seen};
 use crate::domain::exchange::Exchange;
 use crate::domain::graph::Place;
-use crate::domain::id::{CallId, ExchangeId, Hash, RunId, ThreadId};
+use crate::domain::id::{CallId, CoordinationId, ExchangeId, Hash, RunId, ThreadId};
 use crate::domain::run::Run;
 use crate::domain::thread::{Head, Thread};
 use crate::domain::tool::{Tool, ToolSet};
@@ -29,6 +29,7 @@ pub(super) struct Brief {
     pub(super) turn: u64,
     pub(super) content_hash: Hash,
     pub(super) open: Vec<CallId>,
+    pub(super) is_erased: bool,
 }
 
 impl Brief {
@@ -38,6 +39,7 @@ impl Brief {
             turn: exchange.turn,
             content_hash: exchange.content_hash,
             open: exchange.calls().into_iter().map(|call| call.call_id.clone()).collect(),
+            is_erased: exchange.erased.is_some(),
         }
     }
 }
@@ -58,6 +60,15 @@ pub(super) struct Moves {
     pub(super) moves: Vec<(u64, Move)>,
 }
 
+/// Pages of a coordination's journal that wait for the coordination.
+pub(super) struct Pages {
+    pub(super) coordination: CoordinationId,
+    /// The line of the first.
+    pub(super) line: u64,
+    pub(super) pages: Vec<(u64, Bytes)>,
+    pub(super) bytes: usize,
+}
+
 /// A thread with what is stored along with it.
 struct Arrived {
     thread: Thread,
@@ -76,6 +87,7 @@ struct Chain {
 pub(super) struct Batch {
     pub(super) group: Option<Group>,
     pub(super) moves: Option<Moves>,
+    pub(super) pages: Option<Pages>,
     chains: Vec<Chain>,
     /// The chain that an exchange is the last of.
     tails: HashMap<ExchangeId, usize>,
@@ -104,7 +116,8 @@ impl Batch {
     /// The first line of what waits and is not stored by a flush.
     pub(super) fn waits_since(&self) -> Option<u64> {
         let group = self.group.as_ref().map(|group| group.line);
-        group.into_iter().chain(self.moves.as_ref().map(|moves| moves.line)).min()
+        let moves = self.moves.as_ref().map(|moves| moves.line);
+        group.into_iter().chain(moves).chain(self.pages.as_ref().map(|pages| pages.line)).min()
     }
 
     /// Forgets exchanges whose run did not come.
@@ -188,6 +201,22 @@ impl Batch {
         self.records += 1;
         let value = Packed::new(payload).seal(&entry.key());
         self.plain.insert(entry, value);
+    }
+
+    /// A page of a journal that waits for its coordination.
+    pub(super) fn page(&mut self, coordination: CoordinationId, line: u64, first: u64, payload: Bytes) {
+        let waiting = self.pages.get_or_insert_with(|| Pages { coordination, line, pages: Vec::new(), bytes: 0 });
+        waiting.bytes += payload.len();
+        waiting.pages.push((first, payload));
+    }
+
+    /// A coordination, with the pages of its journal that waited for it.
+    pub(super) fn coordination(&mut self, id: CoordinationId, payload: Bytes) {
+        let waiting = self.pages.take().map(|waiting| waiting.pages).unwrap_or_default();
+        for (first, page) in waiting {
+            self.plain(Entry::Journal(id.clone(), first), page);
+        }
+        self.plain(Entry::Coordination(id), payload);
     }
 
     /// A thread with its head, its documents, and the moves that waited for it.

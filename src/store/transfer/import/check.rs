@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::batch::{Brief, named as child_of};
+use super::erased;
 use super::{Fate, Options, Space};
 use crate::domain::coordination::Coordination;
 use crate::domain::drift::{Lineage, Seen};
 use crate::domain::exchange::Exchange;
-use crate::domain::id::{ExchangeId, Hash, RequestId};
+use crate::domain::id::{CoordinationId, ExchangeId, Hash, Moment, RequestId};
 use crate::domain::message::Message;
-use crate::domain::retention::{Expiry, Pin, Receipt};
+use crate::domain::retention::{Erasing, Expiry, Pin, Receipt};
 use crate::domain::run::Run;
 use crate::domain::thread::Head;
 use crate::domain::tool::{Tool, ToolSet};
@@ -29,6 +30,8 @@ use crate::store::{Error, Ledger};
 
 /// What a group of exchanges may have at most before its run comes.
 const MAX_GROUP: usize = 100_000;
+/// What a journal may have at most before its coordination comes, in bytes.
+const MAX_JOURNAL: usize = 256 << 20;
 
 /// Why a record is not taken.
 pub(super) enum Problem {
@@ -108,6 +111,14 @@ pub(super) async fn record(
             let receipt = Receipt::from_payload(payload.clone())?;
             check.plain(Entry::Receipt(check.name(&receipt.id)?), payload).await
         }
+        Kind::Erasing => {
+            let id = check.name(&Erasing::from_payload(payload.clone())?.receipt.id)?;
+            // One that was done here is not begun again.
+            match check.is_there(&Entry::Receipt(id.clone())).await? {
+                true => Ok(Fate::Matched),
+                false => check.plain(Entry::Erasing(id), payload).await,
+            }
+        }
         Kind::Expiry => {
             let expiry = Expiry::from_payload(payload.clone())?;
             let hash = hash_of(&expiry.target);
@@ -125,6 +136,12 @@ pub(super) async fn record(
         }
         _ => Err(wrong("unknown_kind", "is of a kind that is not imported")),
     }
+}
+
+fn names_of(page: &JournalPage) -> Named {
+    let mut named = Named::default();
+    page.frames.iter().for_each(|frame| named.add(frame));
+    named
 }
 
 struct Check<'a> {
@@ -165,7 +182,7 @@ impl Check<'_> {
         }
         if let Some(there) = self.brief(id).await? {
             if there.content_hash == exchange.content_hash {
-                return Ok(Fate::Matched);
+                return Ok(if there.is_erased && is_whole { Fate::Erased } else { Fate::Matched });
             }
             let message = format!("is exchange {id}, which the store has with other content");
             return Err(Problem::Conflict(Wrong::new("conflict", message)));
@@ -249,13 +266,16 @@ impl Check<'_> {
         let record = ThreadRecord::from_payload(payload)?;
         let head = Head::from_payload(head)?;
         let live = live.map(Live::from_payload).transpose()?;
-        let id = record.thread().id.clone();
+        let (id, created_at) = (record.thread().id.clone(), record.thread().created_at);
         let _: crate::domain::id::ThreadId =
             id.as_str().parse().map_err(|_| wrong("malformed_record", "has an id that threads cannot have"))?;
-        if self.fate(&Entry::Thread(id)).await? == Fate::Matched {
+        if self.fate(&Entry::Thread(id.clone())).await? == Fate::Matched {
             // Its own moves and documents stay.
             self.space.batch.moves = None;
             return Ok(Fate::Matched);
+        }
+        if self.space.erased.has(self.ledger, &self.space.ns, &id, created_at).await? {
+            return Ok(Fate::Erased);
         }
         let forked_at = record.thread().parent.as_ref().map(|parent| parent.exchange);
         for exchange in forked_at.into_iter().chain(head.exchange) {
@@ -382,17 +402,51 @@ impl Check<'_> {
 
     async fn coordination(&mut self, payload: Bytes) -> Result<Fate, Problem> {
         let coordination = Coordination::from_payload(payload.clone())?;
+        let id = coordination.id.clone();
+        if self.fate(&Entry::Coordination(id.clone())).await? == Fate::Matched {
+            // Its own journal stays.
+            self.space.batch.pages = None;
+            return Ok(Fate::Matched);
+        }
+        let mut exchanges = coordination.named_exchanges();
+        for (_, page) in self.space.batch.pages.iter().flat_map(|waiting| &waiting.pages) {
+            exchanges.extend(names_of(&JournalPage::from_payload(page.clone())?).exchanges);
+        }
+        if self.was_erased_since(exchanges, coordination.created_at).await? {
+            return Ok(Fate::Erased);
+        }
         self.named(Named::by(&coordination)).await?;
-        self.plain(Entry::Coordination(coordination.id), payload).await
+        self.space.batch.coordination(id, payload);
+        Ok(Fate::Stored)
+    }
+
+    /// Whether something names what was erased after it was made.
+    async fn was_erased_since(
+        &self,
+        exchanges: impl IntoIterator<Item = ExchangeId>,
+        created_at: Moment,
+    ) -> Result<bool, Problem> {
+        Ok(erased::any_since(self.ledger, &self.space.ns, exchanges, created_at).await?)
     }
 
     async fn journal(&mut self, key: &str, payload: Bytes) -> Result<Fate, Problem> {
         let page = JournalPage::from_payload(payload.clone())?;
-        let id = key.parse().map_err(|_| wrong("malformed_record", "has no coordination id as its `key`"))?;
-        let mut named = Named::default();
-        page.frames.iter().for_each(|frame| named.add(frame));
-        self.named(named).await?;
-        self.plain(Entry::Journal(id, page.first), payload).await
+        let id: CoordinationId =
+            key.parse().map_err(|_| wrong("malformed_record", "has no coordination id as its `key`"))?;
+        self.named(names_of(&page)).await?;
+        if self.fate(&Entry::Coordination(id.clone())).await? == Fate::Matched {
+            return Ok(Fate::Matched);
+        }
+        let waiting = self.space.batch.pages.as_ref().map_or((0, 0), |waiting| (waiting.pages.len(), waiting.bytes));
+        if waiting.0 >= MAX_GROUP || waiting.1 >= MAX_JOURNAL {
+            let message = format!(
+                "is one of more than {MAX_GROUP} pages, or {} MiB, before the line of their coordination",
+                MAX_JOURNAL >> 20
+            );
+            return Err(wrong("missing_coordination", message));
+        }
+        self.space.batch.page(id, self.line, page.first, payload);
+        Ok(Fate::Stored)
     }
 
     async fn prepared(&mut self, payload: Bytes) -> Result<Fate, Problem> {
@@ -403,7 +457,11 @@ impl Check<'_> {
         if let Some(parent) = record.prepared().parent {
             self.expect(&Entry::Id(parent)).await?;
         }
-        let id = record.prepared().id.clone();
+        let (id, created_at) = (record.prepared().id.clone(), record.prepared().created_at);
+        let is_new = self.fate(&Entry::Prepared(id.clone())).await? == Fate::Stored;
+        if is_new && self.was_erased_since(record.prepared().parent, created_at).await? {
+            return Ok(Fate::Erased);
+        }
         self.plain(Entry::Prepared(id), payload).await
     }
 

@@ -450,7 +450,7 @@ export const WarningSchema: GenMessage<Warning> = /*@__PURE__*/
  */
 export type ToolResults = Message<"antiphon.v1.ToolResults"> & {
   /**
-   * Required. One result for each pending call, in any order.
+   * Required. One result for each pending call, in any order; 1 to 1,024.
    *
    * @generated from field: repeated antiphon.v1.ToolResult results = 1;
    */

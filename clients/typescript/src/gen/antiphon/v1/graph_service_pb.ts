@@ -491,28 +491,28 @@ export type SearchRequest = Message<"antiphon.v1.SearchRequest"> & {
   labels: { [key: string]: string };
 
   /**
-   * Optional. Only with one of these models, as asked for or as it says it answered.
+   * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
    *
    * @generated from field: repeated string models = 3;
    */
   models: string[];
 
   /**
-   * Optional. Only from one of these backends.
+   * Optional. Only from one of these backends; at most 64.
    *
    * @generated from field: repeated string backend_ids = 4;
    */
   backendIds: string[];
 
   /**
-   * Optional. Only those that offered one of these tools.
+   * Optional. Only those that offered one of these tools; at most 64.
    *
    * @generated from field: repeated string offered_tools = 5;
    */
   offeredTools: string[];
 
   /**
-   * Optional. Only those that called one of these tools.
+   * Optional. Only those that called one of these tools; at most 64.
    *
    * @generated from field: repeated string called_tools = 6;
    */

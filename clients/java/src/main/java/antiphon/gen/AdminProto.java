@@ -177,7 +177,7 @@ public final class AdminProto extends com.google.protobuf.GeneratedFile {
       "ntiphon.v1.RetentionTargetR\006target\022;\n\013ex" +
       "pire_time\030\002 \001(\0132\032.google.protobuf.Timest" +
       "ampR\nexpireTime\022\026\n\006pinned\030\003 \001(\010R\006pinned\"" +
-      "\300\003\n\014EraseReceipt\022\035\n\nreceipt_id\030\001 \001(\tR\tre" +
+      "\331\003\n\014EraseReceipt\022\035\n\nreceipt_id\030\001 \001(\tR\tre" +
       "ceiptId\0224\n\006target\030\002 \001(\0132\034.antiphon.v1.Re" +
       "tentionTargetR\006target\022*\n\004mode\030\003 \001(\0162\026.an" +
       "tiphon.v1.EraseModeR\004mode\022\022\n\004note\030\004 \001(\tR" +
@@ -188,23 +188,24 @@ public final class AdminProto extends com.google.protobuf.GeneratedFile {
       "\030\010 \003(\0132\026.antiphon.v1.TombstoneR\ntombston" +
       "es\0229\n\nerase_time\030\t \001(\0132\032.google.protobuf" +
       ".TimestampR\teraseTime\022\033\n\terased_by\030\n \001(\t" +
-      "R\010erasedBy\"c\n\014ConfigChange\022\022\n\004kind\030\001 \001(\t" +
-      "R\004kind\022\016\n\002id\030\002 \001(\tR\002id\022/\n\006change\030\003 \001(\0162\027" +
-      ".antiphon.v1.ChangeKindR\006change\"S\n\rConfi" +
-      "gProblem\022\022\n\004file\030\001 \001(\tR\004file\022\024\n\005place\030\002 " +
-      "\001(\tR\005place\022\030\n\007message\030\003 \001(\tR\007message*\200\001\n" +
-      "\013StoreHealth\022\034\n\030STORE_HEALTH_UNSPECIFIED" +
-      "\020\000\022\031\n\025STORE_HEALTH_WRITABLE\020\001\022\032\n\026STORE_H" +
-      "EALTH_READ_ONLY\020\002\022\034\n\030STORE_HEALTH_UNAVAI" +
-      "LABLE\020\003*p\n\016TransferFormat\022\037\n\033TRANSFER_FO" +
-      "RMAT_UNSPECIFIED\020\000\022\034\n\030TRANSFER_FORMAT_AN" +
-      "TIPHON\020\001\022\037\n\033TRANSFER_FORMAT_OPENAI_CHAT\020" +
-      "\002*p\n\tEraseMode\022\032\n\026ERASE_MODE_UNSPECIFIED" +
-      "\020\000\022\025\n\021ERASE_MODE_REFUSE\020\001\022\026\n\022ERASE_MODE_" +
-      "CASCADE\020\002\022\030\n\024ERASE_MODE_TOMBSTONE\020\003Bg\n\014a" +
-      "ntiphon.genB\nAdminProtoP\001\242\002\003AXX\252\002\013Antiph" +
-      "on.V1\312\002\013Antiphon\\V1\342\002\027Antiphon\\V1\\GPBMet" +
-      "adata\352\002\014Antiphon::V1b\006proto3"
+      "R\010erasedBy\022\027\n\007at_work\030\013 \001(\010R\006atWork\"c\n\014C" +
+      "onfigChange\022\022\n\004kind\030\001 \001(\tR\004kind\022\016\n\002id\030\002 " +
+      "\001(\tR\002id\022/\n\006change\030\003 \001(\0162\027.antiphon.v1.Ch" +
+      "angeKindR\006change\"S\n\rConfigProblem\022\022\n\004fil" +
+      "e\030\001 \001(\tR\004file\022\024\n\005place\030\002 \001(\tR\005place\022\030\n\007m" +
+      "essage\030\003 \001(\tR\007message*\200\001\n\013StoreHealth\022\034\n" +
+      "\030STORE_HEALTH_UNSPECIFIED\020\000\022\031\n\025STORE_HEA" +
+      "LTH_WRITABLE\020\001\022\032\n\026STORE_HEALTH_READ_ONLY" +
+      "\020\002\022\034\n\030STORE_HEALTH_UNAVAILABLE\020\003*p\n\016Tran" +
+      "sferFormat\022\037\n\033TRANSFER_FORMAT_UNSPECIFIE" +
+      "D\020\000\022\034\n\030TRANSFER_FORMAT_ANTIPHON\020\001\022\037\n\033TRA" +
+      "NSFER_FORMAT_OPENAI_CHAT\020\002*p\n\tEraseMode\022" +
+      "\032\n\026ERASE_MODE_UNSPECIFIED\020\000\022\025\n\021ERASE_MOD" +
+      "E_REFUSE\020\001\022\026\n\022ERASE_MODE_CASCADE\020\002\022\030\n\024ER" +
+      "ASE_MODE_TOMBSTONE\020\003Bg\n\014antiphon.genB\nAd" +
+      "minProtoP\001\242\002\003AXX\252\002\013Antiphon.V1\312\002\013Antipho" +
+      "n\\V1\342\002\027Antiphon\\V1\\GPBMetadata\352\002\014Antipho" +
+      "n::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -304,7 +305,7 @@ public final class AdminProto extends com.google.protobuf.GeneratedFile {
     internal_static_antiphon_v1_EraseReceipt_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_antiphon_v1_EraseReceipt_descriptor,
-        new java.lang.String[] { "ReceiptId", "Target", "Mode", "Note", "TombstoneCount", "Erased", "SharedContentCount", "Tombstones", "EraseTime", "ErasedBy", });
+        new java.lang.String[] { "ReceiptId", "Target", "Mode", "Note", "TombstoneCount", "Erased", "SharedContentCount", "Tombstones", "EraseTime", "ErasedBy", "AtWork", });
     internal_static_antiphon_v1_ConfigChange_descriptor =
       getDescriptor().getMessageType(15);
     internal_static_antiphon_v1_ConfigChange_fieldAccessorTable = new

@@ -310,111 +310,112 @@ public final class AdminServiceProto extends com.google.protobuf.GeneratedFile {
       "ding\022:\n\tcompleted\030\003 \001(\0132\032.antiphon.v1.Im" +
       "portSummaryH\000R\tcompletedB\007\n\005event\"7\n\022Imp" +
       "ortAcknowledged\022!\n\014through_line\030\001 \001(\004R\013t" +
-      "hroughLine\"\353\001\n\rImportSummary\0220\n\004read\030\001 \001" +
+      "hroughLine\"\235\002\n\rImportSummary\0220\n\004read\030\001 \001" +
       "(\0132\034.antiphon.v1.TransferSummaryR\004read\0220" +
       "\n\006stored\030\002 \003(\0132\030.antiphon.v1.RecordCount" +
       "R\006stored\0222\n\007matched\030\003 \003(\0132\030.antiphon.v1." +
       "RecordCountR\007matched\022#\n\rskipped_count\030\004 " +
       "\001(\004R\014skippedCount\022\035\n\nthread_ids\030\005 \003(\tR\tt" +
-      "hreadIds\"6\n\rBackupRequest\022%\n\016all_namespa" +
-      "ces\030\001 \001(\010R\rallNamespaces\"\305\001\n\016BackupRespo" +
-      "nse\0228\n\007started\030\001 \001(\0132\034.antiphon.v1.Trans" +
-      "ferStartedH\000R\007started\0222\n\005chunk\030\002 \001(\0132\032.a" +
-      "ntiphon.v1.TransferChunkH\000R\005chunk\022<\n\tcom" +
-      "pleted\030\003 \001(\0132\034.antiphon.v1.TransferSumma" +
-      "ryH\000R\tcompletedB\007\n\005event\"\274\001\n\014EraseReques" +
+      "hreadIds\0220\n\006erased\030\006 \003(\0132\030.antiphon.v1.R" +
+      "ecordCountR\006erased\"6\n\rBackupRequest\022%\n\016a" +
+      "ll_namespaces\030\001 \001(\010R\rallNamespaces\"\305\001\n\016B" +
+      "ackupResponse\0228\n\007started\030\001 \001(\0132\034.antipho" +
+      "n.v1.TransferStartedH\000R\007started\0222\n\005chunk" +
+      "\030\002 \001(\0132\032.antiphon.v1.TransferChunkH\000R\005ch" +
+      "unk\022<\n\tcompleted\030\003 \001(\0132\034.antiphon.v1.Tra" +
+      "nsferSummaryH\000R\tcompletedB\007\n\005event\"\274\001\n\014E" +
+      "raseRequest\0224\n\006target\030\001 \001(\0132\034.antiphon.v" +
+      "1.RetentionTargetR\006target\022*\n\004mode\030\002 \001(\0162" +
+      "\026.antiphon.v1.EraseModeR\004mode\022\027\n\007dry_run" +
+      "\030\003 \001(\010R\006dryRun\022\022\n\004note\030\004 \001(\tR\004note\022\035\n\nre" +
+      "quest_id\030\005 \001(\tR\trequestId\"`\n\rEraseRespon" +
+      "se\0223\n\007receipt\030\001 \001(\0132\031.antiphon.v1.EraseR" +
+      "eceiptR\007receipt\022\032\n\010replayed\030\002 \001(\010R\010repla" +
+      "yed\"7\n\026GetEraseReceiptRequest\022\035\n\nreceipt" +
+      "_id\030\001 \001(\tR\treceiptId\"N\n\027GetEraseReceiptR" +
+      "esponse\0223\n\007receipt\030\001 \001(\0132\031.antiphon.v1.E" +
+      "raseReceiptR\007receipt\"\222\001\n\020CreatePinReques" +
       "t\0224\n\006target\030\001 \001(\0132\034.antiphon.v1.Retentio" +
-      "nTargetR\006target\022*\n\004mode\030\002 \001(\0162\026.antiphon" +
-      ".v1.EraseModeR\004mode\022\027\n\007dry_run\030\003 \001(\010R\006dr" +
-      "yRun\022\022\n\004note\030\004 \001(\tR\004note\022\035\n\nrequest_id\030\005" +
-      " \001(\tR\trequestId\"`\n\rEraseResponse\0223\n\007rece" +
-      "ipt\030\001 \001(\0132\031.antiphon.v1.EraseReceiptR\007re" +
-      "ceipt\022\032\n\010replayed\030\002 \001(\010R\010replayed\"7\n\026Get" +
-      "EraseReceiptRequest\022\035\n\nreceipt_id\030\001 \001(\tR" +
-      "\treceiptId\"N\n\027GetEraseReceiptResponse\0223\n" +
-      "\007receipt\030\001 \001(\0132\031.antiphon.v1.EraseReceip" +
-      "tR\007receipt\"\222\001\n\020CreatePinRequest\0224\n\006targe" +
-      "t\030\001 \001(\0132\034.antiphon.v1.RetentionTargetR\006t" +
-      "arget\022\025\n\006pin_id\030\002 \001(\tR\005pinId\022\022\n\004note\030\003 \001" +
-      "(\tR\004note\022\035\n\nrequest_id\030\004 \001(\tR\trequestId\"" +
-      "S\n\021CreatePinResponse\022\"\n\003pin\030\001 \001(\0132\020.anti" +
-      "phon.v1.PinR\003pin\022\032\n\010replayed\030\002 \001(\010R\010repl" +
-      "ayed\"H\n\020DeletePinRequest\022\025\n\006pin_id\030\001 \001(\t" +
-      "R\005pinId\022\035\n\nrequest_id\030\002 \001(\tR\trequestId\"\023" +
-      "\n\021DeletePinResponse\"M\n\017ListPinsRequest\022\033" +
-      "\n\tpage_size\030\001 \001(\005R\010pageSize\022\035\n\npage_toke" +
-      "n\030\002 \001(\tR\tpageToken\"`\n\020ListPinsResponse\022$" +
-      "\n\004pins\030\001 \003(\0132\020.antiphon.v1.PinR\004pins\022&\n\017" +
-      "next_page_token\030\002 \001(\tR\rnextPageToken\"\312\001\n" +
-      "\020SetExpiryRequest\0224\n\006target\030\001 \001(\0132\034.anti" +
-      "phon.v1.RetentionTargetR\006target\022\'\n\002at\030\002 " +
-      "\001(\0132\025.antiphon.v1.ExpireAtH\000R\002at\0220\n\005neve" +
-      "r\030\003 \001(\0132\030.antiphon.v1.ExpireNeverH\000R\005nev" +
-      "er\022\035\n\nrequest_id\030\004 \001(\tR\trequestIdB\006\n\004whe" +
-      "n\"G\n\010ExpireAt\022;\n\013expire_time\030\001 \001(\0132\032.goo" +
-      "gle.protobuf.TimestampR\nexpireTime\"\r\n\013Ex" +
-      "pireNever\"@\n\021SetExpiryResponse\022+\n\006expiry" +
-      "\030\001 \001(\0132\023.antiphon.v1.ExpiryR\006expiry\"\216\001\n\023" +
-      "ListExpiriesRequest\022;\n\013before_time\030\001 \001(\013" +
-      "2\032.google.protobuf.TimestampR\nbeforeTime" +
-      "\022\033\n\tpage_size\030\002 \001(\005R\010pageSize\022\035\n\npage_to" +
-      "ken\030\003 \001(\tR\tpageToken\"o\n\024ListExpiriesResp" +
-      "onse\022/\n\010expiries\030\001 \003(\0132\023.antiphon.v1.Exp" +
-      "iryR\010expiries\022&\n\017next_page_token\030\002 \001(\tR\r" +
-      "nextPageToken\"\237\001\n\025CollectGarbageRequest\022" +
-      "\027\n\007dry_run\030\001 \001(\010R\006dryRun\022/\n\005grace\030\002 \001(\0132" +
-      "\031.google.protobuf.DurationR\005grace\022<\n\014max" +
-      "_duration\030\003 \001(\0132\031.google.protobuf.Durati" +
-      "onR\013maxDuration\"\232\001\n\026CollectGarbageRespon" +
-      "se\022:\n\010progress\030\001 \001(\0132\034.antiphon.v1.Garba" +
-      "geProgressH\000R\010progress\022;\n\tcompleted\030\002 \001(" +
-      "\0132\033.antiphon.v1.GarbageSummaryH\000R\tcomple" +
-      "tedB\007\n\005event\"\200\001\n\017GarbageProgress\022#\n\rchec" +
-      "ked_count\030\001 \001(\004R\014checkedCount\022#\n\rremoved" +
-      "_count\030\002 \001(\004R\014removedCount\022#\n\rremoved_by" +
-      "tes\030\003 \001(\004R\014removedBytes\"\312\001\n\016GarbageSumma" +
-      "ry\0222\n\007removed\030\001 \003(\0132\030.antiphon.v1.Record" +
-      "CountR\007removed\022#\n\rremoved_bytes\030\002 \001(\004R\014r" +
-      "emovedBytes\022!\n\014pinned_count\030\003 \001(\004R\013pinne" +
-      "dCount\022#\n\rstopped_early\030\004 \001(\010R\014stoppedEa" +
-      "rly\022\027\n\007dry_run\030\005 \001(\010R\006dryRun\"(\n\rReloadRe" +
-      "quest\022\027\n\007dry_run\030\001 \001(\010R\006dryRun\"\227\001\n\016Reloa" +
-      "dResponse\022\030\n\007applied\030\001 \001(\010R\007applied\0223\n\007c" +
-      "hanges\030\002 \003(\0132\031.antiphon.v1.ConfigChangeR" +
-      "\007changes\0226\n\010problems\030\003 \003(\0132\032.antiphon.v1" +
-      ".ConfigProblemR\010problems2\374\010\n\014AdminServic" +
-      "e\022V\n\rGetServerInfo\022!.antiphon.v1.GetServ" +
-      "erInfoRequest\032\".antiphon.v1.GetServerInf" +
-      "oResponse\022>\n\005Stats\022\031.antiphon.v1.StatsRe" +
-      "quest\032\032.antiphon.v1.StatsResponse\022C\n\006Ver" +
-      "ify\022\032.antiphon.v1.VerifyRequest\032\033.antiph" +
-      "on.v1.VerifyResponse0\001\022C\n\006Export\022\032.antip" +
-      "hon.v1.ExportRequest\032\033.antiphon.v1.Expor" +
-      "tResponse0\001\022E\n\006Import\022\032.antiphon.v1.Impo" +
-      "rtRequest\032\033.antiphon.v1.ImportResponse(\001" +
-      "0\001\022C\n\006Backup\022\032.antiphon.v1.BackupRequest" +
-      "\032\033.antiphon.v1.BackupResponse0\001\022>\n\005Erase" +
-      "\022\031.antiphon.v1.EraseRequest\032\032.antiphon.v" +
-      "1.EraseResponse\022\\\n\017GetEraseReceipt\022#.ant" +
-      "iphon.v1.GetEraseReceiptRequest\032$.antiph" +
-      "on.v1.GetEraseReceiptResponse\022J\n\tCreateP" +
-      "in\022\035.antiphon.v1.CreatePinRequest\032\036.anti" +
-      "phon.v1.CreatePinResponse\022J\n\tDeletePin\022\035" +
-      ".antiphon.v1.DeletePinRequest\032\036.antiphon" +
-      ".v1.DeletePinResponse\022G\n\010ListPins\022\034.anti" +
-      "phon.v1.ListPinsRequest\032\035.antiphon.v1.Li" +
-      "stPinsResponse\022J\n\tSetExpiry\022\035.antiphon.v" +
-      "1.SetExpiryRequest\032\036.antiphon.v1.SetExpi" +
-      "ryResponse\022S\n\014ListExpiries\022 .antiphon.v1" +
-      ".ListExpiriesRequest\032!.antiphon.v1.ListE" +
-      "xpiriesResponse\022[\n\016CollectGarbage\022\".anti" +
-      "phon.v1.CollectGarbageRequest\032#.antiphon" +
-      ".v1.CollectGarbageResponse0\001\022A\n\006Reload\022\032" +
-      ".antiphon.v1.ReloadRequest\032\033.antiphon.v1" +
-      ".ReloadResponseBn\n\014antiphon.genB\021AdminSe" +
-      "rviceProtoP\001\242\002\003AXX\252\002\013Antiphon.V1\312\002\013Antip" +
-      "hon\\V1\342\002\027Antiphon\\V1\\GPBMetadata\352\002\014Antip" +
-      "hon::V1b\006proto3"
+      "nTargetR\006target\022\025\n\006pin_id\030\002 \001(\tR\005pinId\022\022" +
+      "\n\004note\030\003 \001(\tR\004note\022\035\n\nrequest_id\030\004 \001(\tR\t" +
+      "requestId\"S\n\021CreatePinResponse\022\"\n\003pin\030\001 " +
+      "\001(\0132\020.antiphon.v1.PinR\003pin\022\032\n\010replayed\030\002" +
+      " \001(\010R\010replayed\"H\n\020DeletePinRequest\022\025\n\006pi" +
+      "n_id\030\001 \001(\tR\005pinId\022\035\n\nrequest_id\030\002 \001(\tR\tr" +
+      "equestId\"\023\n\021DeletePinResponse\"M\n\017ListPin" +
+      "sRequest\022\033\n\tpage_size\030\001 \001(\005R\010pageSize\022\035\n" +
+      "\npage_token\030\002 \001(\tR\tpageToken\"`\n\020ListPins" +
+      "Response\022$\n\004pins\030\001 \003(\0132\020.antiphon.v1.Pin" +
+      "R\004pins\022&\n\017next_page_token\030\002 \001(\tR\rnextPag" +
+      "eToken\"\312\001\n\020SetExpiryRequest\0224\n\006target\030\001 " +
+      "\001(\0132\034.antiphon.v1.RetentionTargetR\006targe" +
+      "t\022\'\n\002at\030\002 \001(\0132\025.antiphon.v1.ExpireAtH\000R\002" +
+      "at\0220\n\005never\030\003 \001(\0132\030.antiphon.v1.ExpireNe" +
+      "verH\000R\005never\022\035\n\nrequest_id\030\004 \001(\tR\treques" +
+      "tIdB\006\n\004when\"G\n\010ExpireAt\022;\n\013expire_time\030\001" +
+      " \001(\0132\032.google.protobuf.TimestampR\nexpire" +
+      "Time\"\r\n\013ExpireNever\"@\n\021SetExpiryResponse" +
+      "\022+\n\006expiry\030\001 \001(\0132\023.antiphon.v1.ExpiryR\006e" +
+      "xpiry\"\216\001\n\023ListExpiriesRequest\022;\n\013before_" +
+      "time\030\001 \001(\0132\032.google.protobuf.TimestampR\n" +
+      "beforeTime\022\033\n\tpage_size\030\002 \001(\005R\010pageSize\022" +
+      "\035\n\npage_token\030\003 \001(\tR\tpageToken\"o\n\024ListEx" +
+      "piriesResponse\022/\n\010expiries\030\001 \003(\0132\023.antip" +
+      "hon.v1.ExpiryR\010expiries\022&\n\017next_page_tok" +
+      "en\030\002 \001(\tR\rnextPageToken\"\237\001\n\025CollectGarba" +
+      "geRequest\022\027\n\007dry_run\030\001 \001(\010R\006dryRun\022/\n\005gr" +
+      "ace\030\002 \001(\0132\031.google.protobuf.DurationR\005gr" +
+      "ace\022<\n\014max_duration\030\003 \001(\0132\031.google.proto" +
+      "buf.DurationR\013maxDuration\"\232\001\n\026CollectGar" +
+      "bageResponse\022:\n\010progress\030\001 \001(\0132\034.antipho" +
+      "n.v1.GarbageProgressH\000R\010progress\022;\n\tcomp" +
+      "leted\030\002 \001(\0132\033.antiphon.v1.GarbageSummary" +
+      "H\000R\tcompletedB\007\n\005event\"\200\001\n\017GarbageProgre" +
+      "ss\022#\n\rchecked_count\030\001 \001(\004R\014checkedCount\022" +
+      "#\n\rremoved_count\030\002 \001(\004R\014removedCount\022#\n\r" +
+      "removed_bytes\030\003 \001(\004R\014removedBytes\"\312\001\n\016Ga" +
+      "rbageSummary\0222\n\007removed\030\001 \003(\0132\030.antiphon" +
+      ".v1.RecordCountR\007removed\022#\n\rremoved_byte" +
+      "s\030\002 \001(\004R\014removedBytes\022!\n\014pinned_count\030\003 " +
+      "\001(\004R\013pinnedCount\022#\n\rstopped_early\030\004 \001(\010R" +
+      "\014stoppedEarly\022\027\n\007dry_run\030\005 \001(\010R\006dryRun\"(" +
+      "\n\rReloadRequest\022\027\n\007dry_run\030\001 \001(\010R\006dryRun" +
+      "\"\227\001\n\016ReloadResponse\022\030\n\007applied\030\001 \001(\010R\007ap" +
+      "plied\0223\n\007changes\030\002 \003(\0132\031.antiphon.v1.Con" +
+      "figChangeR\007changes\0226\n\010problems\030\003 \003(\0132\032.a" +
+      "ntiphon.v1.ConfigProblemR\010problems2\374\010\n\014A" +
+      "dminService\022V\n\rGetServerInfo\022!.antiphon." +
+      "v1.GetServerInfoRequest\032\".antiphon.v1.Ge" +
+      "tServerInfoResponse\022>\n\005Stats\022\031.antiphon." +
+      "v1.StatsRequest\032\032.antiphon.v1.StatsRespo" +
+      "nse\022C\n\006Verify\022\032.antiphon.v1.VerifyReques" +
+      "t\032\033.antiphon.v1.VerifyResponse0\001\022C\n\006Expo" +
+      "rt\022\032.antiphon.v1.ExportRequest\032\033.antipho" +
+      "n.v1.ExportResponse0\001\022E\n\006Import\022\032.antiph" +
+      "on.v1.ImportRequest\032\033.antiphon.v1.Import" +
+      "Response(\0010\001\022C\n\006Backup\022\032.antiphon.v1.Bac" +
+      "kupRequest\032\033.antiphon.v1.BackupResponse0" +
+      "\001\022>\n\005Erase\022\031.antiphon.v1.EraseRequest\032\032." +
+      "antiphon.v1.EraseResponse\022\\\n\017GetEraseRec" +
+      "eipt\022#.antiphon.v1.GetEraseReceiptReques" +
+      "t\032$.antiphon.v1.GetEraseReceiptResponse\022" +
+      "J\n\tCreatePin\022\035.antiphon.v1.CreatePinRequ" +
+      "est\032\036.antiphon.v1.CreatePinResponse\022J\n\tD" +
+      "eletePin\022\035.antiphon.v1.DeletePinRequest\032" +
+      "\036.antiphon.v1.DeletePinResponse\022G\n\010ListP" +
+      "ins\022\034.antiphon.v1.ListPinsRequest\032\035.anti" +
+      "phon.v1.ListPinsResponse\022J\n\tSetExpiry\022\035." +
+      "antiphon.v1.SetExpiryRequest\032\036.antiphon." +
+      "v1.SetExpiryResponse\022S\n\014ListExpiries\022 .a" +
+      "ntiphon.v1.ListExpiriesRequest\032!.antipho" +
+      "n.v1.ListExpiriesResponse\022[\n\016CollectGarb" +
+      "age\022\".antiphon.v1.CollectGarbageRequest\032" +
+      "#.antiphon.v1.CollectGarbageResponse0\001\022A" +
+      "\n\006Reload\022\032.antiphon.v1.ReloadRequest\032\033.a" +
+      "ntiphon.v1.ReloadResponseBn\n\014antiphon.ge" +
+      "nB\021AdminServiceProtoP\001\242\002\003AXX\252\002\013Antiphon." +
+      "V1\312\002\013Antiphon\\V1\342\002\027Antiphon\\V1\\GPBMetada" +
+      "ta\352\002\014Antiphon::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -531,7 +532,7 @@ public final class AdminServiceProto extends com.google.protobuf.GeneratedFile {
     internal_static_antiphon_v1_ImportSummary_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_antiphon_v1_ImportSummary_descriptor,
-        new java.lang.String[] { "Read", "Stored", "Matched", "SkippedCount", "ThreadIds", });
+        new java.lang.String[] { "Read", "Stored", "Matched", "SkippedCount", "ThreadIds", "Erased", });
     internal_static_antiphon_v1_BackupRequest_descriptor =
       getDescriptor().getMessageType(17);
     internal_static_antiphon_v1_BackupRequest_fieldAccessorTable = new

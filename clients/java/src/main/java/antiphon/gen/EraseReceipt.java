@@ -454,6 +454,21 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int AT_WORK_FIELD_NUMBER = 11;
+  private boolean atWork_ = false;
+  /**
+   * <pre>
+   * Output only. It is not done yet, or broke off when the server was stopped: nothing is counted, and the next start goes on with it.
+   * </pre>
+   *
+   * <code>bool at_work = 11 [json_name = "atWork"];</code>
+   * @return The atWork.
+   */
+  @java.lang.Override
+  public boolean getAtWork() {
+    return atWork_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -497,6 +512,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(erasedBy_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 10, erasedBy_);
+    }
+    if (atWork_ != false) {
+      output.writeBool(11, atWork_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -549,6 +567,10 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(erasedBy_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(10, erasedBy_);
     }
+    if (atWork_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(11, atWork_);
+    }
     return size;
   }
   @java.lang.Override
@@ -598,6 +620,8 @@ private static final long serialVersionUID = 0L;
     }
     if (!getErasedBy()
         .equals(other.getErasedBy())) return false;
+    if (getAtWork()
+        != other.getAtWork()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -639,6 +663,9 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + ERASED_BY_FIELD_NUMBER;
     hash = (53 * hash) + getErasedBy().hashCode();
+    hash = (37 * hash) + AT_WORK_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getAtWork());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -813,6 +840,7 @@ private static final long serialVersionUID = 0L;
         eraseTimeBuilder_ = null;
       }
       erasedBy_ = "";
+      atWork_ = false;
       return this;
     }
 
@@ -898,6 +926,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000200) != 0)) {
         result.erasedBy_ = erasedBy_;
+      }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.atWork_ = atWork_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -996,6 +1027,9 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000200;
         onChanged();
       }
+      if (other.getAtWork() != false) {
+        setAtWork(other.getAtWork());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1092,6 +1126,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000200;
               break;
             } // case 82
+            case 88: {
+              atWork_ = input.readBool();
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 88
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2479,6 +2518,50 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       erasedBy_ = value;
       bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+
+    private boolean atWork_ ;
+    /**
+     * <pre>
+     * Output only. It is not done yet, or broke off when the server was stopped: nothing is counted, and the next start goes on with it.
+     * </pre>
+     *
+     * <code>bool at_work = 11 [json_name = "atWork"];</code>
+     * @return The atWork.
+     */
+    @java.lang.Override
+    public boolean getAtWork() {
+      return atWork_;
+    }
+    /**
+     * <pre>
+     * Output only. It is not done yet, or broke off when the server was stopped: nothing is counted, and the next start goes on with it.
+     * </pre>
+     *
+     * <code>bool at_work = 11 [json_name = "atWork"];</code>
+     * @param value The atWork to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAtWork(boolean value) {
+
+      atWork_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. It is not done yet, or broke off when the server was stopped: nothing is counted, and the next start goes on with it.
+     * </pre>
+     *
+     * <code>bool at_work = 11 [json_name = "atWork"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearAtWork() {
+      bitField0_ = (bitField0_ & ~0x00000400);
+      atWork_ = false;
       onChanged();
       return this;
     }

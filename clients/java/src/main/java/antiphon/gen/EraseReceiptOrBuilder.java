@@ -250,4 +250,14 @@ public interface EraseReceiptOrBuilder extends
    */
   com.google.protobuf.ByteString
       getErasedByBytes();
+
+  /**
+   * <pre>
+   * Output only. It is not done yet, or broke off when the server was stopped: nothing is counted, and the next start goes on with it.
+   * </pre>
+   *
+   * <code>bool at_work = 11 [json_name = "atWork"];</code>
+   * @return The atWork.
+   */
+  boolean getAtWork();
 }

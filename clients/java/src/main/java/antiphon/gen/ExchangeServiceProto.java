@@ -416,47 +416,47 @@ public final class ExchangeServiceProto extends com.google.protobuf.GeneratedFil
       "\010messages\030\002 \003(\0132\024.antiphon.v1.MessageR\010m" +
       "essages\022)\n\004path\030\003 \003(\0132\025.antiphon.v1.Path" +
       "StepR\004path\022&\n\017next_page_token\030\004 \001(\tR\rnex" +
-      "tPageToken\"{\n\010PathStep\022\037\n\013exchange_id\030\001 " +
-      "\001(\tR\nexchangeId\022\025\n\006run_id\030\002 \001(\tR\005runId\022\022" +
-      "\n\004turn\030\003 \001(\004R\004turn\022#\n\rmessage_count\030\004 \001(" +
-      "\rR\014messageCount\"l\n\024StreamInspectRequest\022" +
-      "\037\n\013exchange_id\030\001 \001(\tR\nexchangeId\0223\n\007hist" +
-      "ory\030\002 \001(\0162\031.antiphon.v1.HistoryScopeR\007hi" +
-      "story\"I\n\025StreamInspectResponse\0220\n\004page\030\001" +
-      " \001(\0132\034.antiphon.v1.InspectResponseR\004page" +
-      "*]\n\014HistoryScope\022\035\n\031HISTORY_SCOPE_UNSPEC" +
-      "IFIED\020\000\022\026\n\022HISTORY_SCOPE_FULL\020\001\022\026\n\022HISTO" +
-      "RY_SCOPE_NONE\020\0022\244\010\n\017ExchangeService\0228\n\003R" +
-      "un\022\027.antiphon.v1.RunRequest\032\030.antiphon.v" +
-      "1.RunResponse\022D\n\007Capture\022\033.antiphon.v1.C" +
-      "aptureRequest\032\034.antiphon.v1.CaptureRespo" +
-      "nse\022X\n\rStreamCapture\022!.antiphon.v1.Strea" +
-      "mCaptureRequest\032\".antiphon.v1.StreamCapt" +
-      "ureResponse0\001\022A\n\006Record\022\032.antiphon.v1.Re" +
-      "cordRequest\032\033.antiphon.v1.RecordResponse" +
-      "\022G\n\010Continue\022\034.antiphon.v1.ContinueReque" +
-      "st\032\035.antiphon.v1.ContinueResponse\022[\n\016Str" +
-      "eamContinue\022\".antiphon.v1.StreamContinue" +
-      "Request\032#.antiphon.v1.StreamContinueResp" +
-      "onse0\001\022D\n\007Prepare\022\033.antiphon.v1.PrepareR" +
-      "equest\032\034.antiphon.v1.PrepareResponse\022D\n\007" +
-      "Explain\022\033.antiphon.v1.ExplainRequest\032\034.a" +
-      "ntiphon.v1.ExplainResponse\022;\n\004Fork\022\030.ant" +
-      "iphon.v1.ForkRequest\032\031.antiphon.v1.ForkR" +
-      "esponse\022>\n\005Probe\022\031.antiphon.v1.ProbeRequ" +
-      "est\032\032.antiphon.v1.ProbeResponse\022R\n\013Strea" +
-      "mProbe\022\037.antiphon.v1.StreamProbeRequest\032" +
-      " .antiphon.v1.StreamProbeResponse0\001\022Q\n\nC" +
-      "oordinate\022\036.antiphon.v1.CoordinateReques" +
-      "t\032\037.antiphon.v1.CoordinateResponse(\0010\001\022D" +
-      "\n\007Inspect\022\033.antiphon.v1.InspectRequest\032\034" +
-      ".antiphon.v1.InspectResponse\022X\n\rStreamIn" +
-      "spect\022!.antiphon.v1.StreamInspectRequest" +
-      "\032\".antiphon.v1.StreamInspectResponse0\001Bq" +
-      "\n\014antiphon.genB\024ExchangeServiceProtoP\001\242\002" +
-      "\003AXX\252\002\013Antiphon.V1\312\002\013Antiphon\\V1\342\002\027Antip" +
-      "hon\\V1\\GPBMetadata\352\002\014Antiphon::V1b\006proto" +
-      "3"
+      "tPageToken\"\223\001\n\010PathStep\022\037\n\013exchange_id\030\001" +
+      " \001(\tR\nexchangeId\022\025\n\006run_id\030\002 \001(\tR\005runId\022" +
+      "\022\n\004turn\030\003 \001(\004R\004turn\022#\n\rmessage_count\030\004 \001" +
+      "(\rR\014messageCount\022\026\n\006erased\030\005 \001(\010R\006erased" +
+      "\"l\n\024StreamInspectRequest\022\037\n\013exchange_id\030" +
+      "\001 \001(\tR\nexchangeId\0223\n\007history\030\002 \001(\0162\031.ant" +
+      "iphon.v1.HistoryScopeR\007history\"I\n\025Stream" +
+      "InspectResponse\0220\n\004page\030\001 \001(\0132\034.antiphon" +
+      ".v1.InspectResponseR\004page*]\n\014HistoryScop" +
+      "e\022\035\n\031HISTORY_SCOPE_UNSPECIFIED\020\000\022\026\n\022HIST" +
+      "ORY_SCOPE_FULL\020\001\022\026\n\022HISTORY_SCOPE_NONE\020\002" +
+      "2\244\010\n\017ExchangeService\0228\n\003Run\022\027.antiphon.v" +
+      "1.RunRequest\032\030.antiphon.v1.RunResponse\022D" +
+      "\n\007Capture\022\033.antiphon.v1.CaptureRequest\032\034" +
+      ".antiphon.v1.CaptureResponse\022X\n\rStreamCa" +
+      "pture\022!.antiphon.v1.StreamCaptureRequest" +
+      "\032\".antiphon.v1.StreamCaptureResponse0\001\022A" +
+      "\n\006Record\022\032.antiphon.v1.RecordRequest\032\033.a" +
+      "ntiphon.v1.RecordResponse\022G\n\010Continue\022\034." +
+      "antiphon.v1.ContinueRequest\032\035.antiphon.v" +
+      "1.ContinueResponse\022[\n\016StreamContinue\022\".a" +
+      "ntiphon.v1.StreamContinueRequest\032#.antip" +
+      "hon.v1.StreamContinueResponse0\001\022D\n\007Prepa" +
+      "re\022\033.antiphon.v1.PrepareRequest\032\034.antiph" +
+      "on.v1.PrepareResponse\022D\n\007Explain\022\033.antip" +
+      "hon.v1.ExplainRequest\032\034.antiphon.v1.Expl" +
+      "ainResponse\022;\n\004Fork\022\030.antiphon.v1.ForkRe" +
+      "quest\032\031.antiphon.v1.ForkResponse\022>\n\005Prob" +
+      "e\022\031.antiphon.v1.ProbeRequest\032\032.antiphon." +
+      "v1.ProbeResponse\022R\n\013StreamProbe\022\037.antiph" +
+      "on.v1.StreamProbeRequest\032 .antiphon.v1.S" +
+      "treamProbeResponse0\001\022Q\n\nCoordinate\022\036.ant" +
+      "iphon.v1.CoordinateRequest\032\037.antiphon.v1" +
+      ".CoordinateResponse(\0010\001\022D\n\007Inspect\022\033.ant" +
+      "iphon.v1.InspectRequest\032\034.antiphon.v1.In" +
+      "spectResponse\022X\n\rStreamInspect\022!.antipho" +
+      "n.v1.StreamInspectRequest\032\".antiphon.v1." +
+      "StreamInspectResponse0\001Bq\n\014antiphon.genB" +
+      "\024ExchangeServiceProtoP\001\242\002\003AXX\252\002\013Antiphon" +
+      ".V1\312\002\013Antiphon\\V1\342\002\027Antiphon\\V1\\GPBMetad" +
+      "ata\352\002\014Antiphon::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -689,7 +689,7 @@ public final class ExchangeServiceProto extends com.google.protobuf.GeneratedFil
     internal_static_antiphon_v1_PathStep_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_antiphon_v1_PathStep_descriptor,
-        new java.lang.String[] { "ExchangeId", "RunId", "Turn", "MessageCount", });
+        new java.lang.String[] { "ExchangeId", "RunId", "Turn", "MessageCount", "Erased", });
     internal_static_antiphon_v1_StreamInspectRequest_descriptor =
       getDescriptor().getMessageType(35);
     internal_static_antiphon_v1_StreamInspectRequest_fieldAccessorTable = new

@@ -36,6 +36,7 @@ private static final long serialVersionUID = 0L;
     matched_ = java.util.Collections.emptyList();
     threadIds_ =
         com.google.protobuf.LazyStringArrayList.emptyList();
+    erased_ = java.util.Collections.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -285,6 +286,72 @@ private static final long serialVersionUID = 0L;
     return threadIds_.getByteString(index);
   }
 
+  public static final int ERASED_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private java.util.List<antiphon.gen.RecordCount> erased_;
+  /**
+   * <pre>
+   * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+   * coordinations with their journals and prepared executions are left out.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<antiphon.gen.RecordCount> getErasedList() {
+    return erased_;
+  }
+  /**
+   * <pre>
+   * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+   * coordinations with their journals and prepared executions are left out.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends antiphon.gen.RecordCountOrBuilder> 
+      getErasedOrBuilderList() {
+    return erased_;
+  }
+  /**
+   * <pre>
+   * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+   * coordinations with their journals and prepared executions are left out.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+   */
+  @java.lang.Override
+  public int getErasedCount() {
+    return erased_.size();
+  }
+  /**
+   * <pre>
+   * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+   * coordinations with their journals and prepared executions are left out.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+   */
+  @java.lang.Override
+  public antiphon.gen.RecordCount getErased(int index) {
+    return erased_.get(index);
+  }
+  /**
+   * <pre>
+   * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+   * coordinations with their journals and prepared executions are left out.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+   */
+  @java.lang.Override
+  public antiphon.gen.RecordCountOrBuilder getErasedOrBuilder(
+      int index) {
+    return erased_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -313,6 +380,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < threadIds_.size(); i++) {
       com.google.protobuf.GeneratedMessage.writeString(output, 5, threadIds_.getRaw(i));
+    }
+    for (int i = 0; i < erased_.size(); i++) {
+      output.writeMessage(6, erased_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -352,6 +422,15 @@ private static final long serialVersionUID = 0L;
       size += dataSize;
       size += 1 * getThreadIdsList().size();
     }
+
+        {
+          final int count = erased_.size();
+          for (int i = 0; i < count; i++) {
+            size += com.google.protobuf.CodedOutputStream
+              .computeMessageSizeNoTag(erased_.get(i));
+          }
+          size += 1 * count;
+        }
     return size;
   }
   @java.lang.Override
@@ -389,6 +468,8 @@ private static final long serialVersionUID = 0L;
         != other.getSkippedCount()) return false;
     if (!getThreadIdsList()
         .equals(other.getThreadIdsList())) return false;
+    if (!getErasedList()
+        .equals(other.getErasedList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -418,6 +499,10 @@ private static final long serialVersionUID = 0L;
     if (getThreadIdsCount() > 0) {
       hash = (37 * hash) + THREAD_IDS_FIELD_NUMBER;
       hash = (53 * hash) + getThreadIdsList().hashCode();
+    }
+    if (getErasedCount() > 0) {
+      hash = (37 * hash) + ERASED_FIELD_NUMBER;
+      hash = (53 * hash) + getErasedList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -556,6 +641,7 @@ private static final long serialVersionUID = 0L;
         internalGetReadFieldBuilder();
         internalGetStoredFieldBuilder();
         internalGetMatchedFieldBuilder();
+        internalGetErasedFieldBuilder();
       }
     }
     @java.lang.Override
@@ -584,6 +670,13 @@ private static final long serialVersionUID = 0L;
       skippedCount_ = 0L;
       threadIds_ =
           com.google.protobuf.LazyStringArrayList.emptyList();
+      if (erasedBuilder_ == null) {
+        erased_ = java.util.Collections.emptyList();
+      } else {
+        erased_ = null;
+        erasedBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000020);
       return this;
     }
 
@@ -634,6 +727,15 @@ private static final long serialVersionUID = 0L;
         result.matched_ = matched_;
       } else {
         result.matched_ = matchedBuilder_.build();
+      }
+      if (erasedBuilder_ == null) {
+        if (((bitField0_ & 0x00000020) != 0)) {
+          erased_ = java.util.Collections.unmodifiableList(erased_);
+          bitField0_ = (bitField0_ & ~0x00000020);
+        }
+        result.erased_ = erased_;
+      } else {
+        result.erased_ = erasedBuilder_.build();
       }
     }
 
@@ -736,6 +838,32 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       }
+      if (erasedBuilder_ == null) {
+        if (!other.erased_.isEmpty()) {
+          if (erased_.isEmpty()) {
+            erased_ = other.erased_;
+            bitField0_ = (bitField0_ & ~0x00000020);
+          } else {
+            ensureErasedIsMutable();
+            erased_.addAll(other.erased_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.erased_.isEmpty()) {
+          if (erasedBuilder_.isEmpty()) {
+            erasedBuilder_.dispose();
+            erasedBuilder_ = null;
+            erased_ = other.erased_;
+            bitField0_ = (bitField0_ & ~0x00000020);
+            erasedBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetErasedFieldBuilder() : null;
+          } else {
+            erasedBuilder_.addAllMessages(other.erased_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -805,6 +933,19 @@ private static final long serialVersionUID = 0L;
               threadIds_.add(input.readStringRequireUtf8());
               break;
             } // case 42
+            case 50: {
+              antiphon.gen.RecordCount m =
+                  input.readMessage(
+                      antiphon.gen.RecordCount.parser(),
+                      extensionRegistry);
+              if (erasedBuilder_ == null) {
+                ensureErasedIsMutable();
+                erased_.add(m);
+              } else {
+                erasedBuilder_.addMessage(m);
+              }
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1792,6 +1933,336 @@ private static final long serialVersionUID = 0L;
       bitField0_ |= 0x00000010;
       onChanged();
       return this;
+    }
+
+    private java.util.List<antiphon.gen.RecordCount> erased_ =
+      java.util.Collections.emptyList();
+    private void ensureErasedIsMutable() {
+      if (!((bitField0_ & 0x00000020) != 0)) {
+        erased_ = new java.util.ArrayList<antiphon.gen.RecordCount>(erased_);
+        bitField0_ |= 0x00000020;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        antiphon.gen.RecordCount, antiphon.gen.RecordCount.Builder, antiphon.gen.RecordCountOrBuilder> erasedBuilder_;
+
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public java.util.List<antiphon.gen.RecordCount> getErasedList() {
+      if (erasedBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(erased_);
+      } else {
+        return erasedBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public int getErasedCount() {
+      if (erasedBuilder_ == null) {
+        return erased_.size();
+      } else {
+        return erasedBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public antiphon.gen.RecordCount getErased(int index) {
+      if (erasedBuilder_ == null) {
+        return erased_.get(index);
+      } else {
+        return erasedBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public Builder setErased(
+        int index, antiphon.gen.RecordCount value) {
+      if (erasedBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureErasedIsMutable();
+        erased_.set(index, value);
+        onChanged();
+      } else {
+        erasedBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public Builder setErased(
+        int index, antiphon.gen.RecordCount.Builder builderForValue) {
+      if (erasedBuilder_ == null) {
+        ensureErasedIsMutable();
+        erased_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        erasedBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public Builder addErased(antiphon.gen.RecordCount value) {
+      if (erasedBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureErasedIsMutable();
+        erased_.add(value);
+        onChanged();
+      } else {
+        erasedBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public Builder addErased(
+        int index, antiphon.gen.RecordCount value) {
+      if (erasedBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureErasedIsMutable();
+        erased_.add(index, value);
+        onChanged();
+      } else {
+        erasedBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public Builder addErased(
+        antiphon.gen.RecordCount.Builder builderForValue) {
+      if (erasedBuilder_ == null) {
+        ensureErasedIsMutable();
+        erased_.add(builderForValue.build());
+        onChanged();
+      } else {
+        erasedBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public Builder addErased(
+        int index, antiphon.gen.RecordCount.Builder builderForValue) {
+      if (erasedBuilder_ == null) {
+        ensureErasedIsMutable();
+        erased_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        erasedBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public Builder addAllErased(
+        java.lang.Iterable<? extends antiphon.gen.RecordCount> values) {
+      if (erasedBuilder_ == null) {
+        ensureErasedIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, erased_);
+        onChanged();
+      } else {
+        erasedBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public Builder clearErased() {
+      if (erasedBuilder_ == null) {
+        erased_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000020);
+        onChanged();
+      } else {
+        erasedBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public Builder removeErased(int index) {
+      if (erasedBuilder_ == null) {
+        ensureErasedIsMutable();
+        erased_.remove(index);
+        onChanged();
+      } else {
+        erasedBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public antiphon.gen.RecordCount.Builder getErasedBuilder(
+        int index) {
+      return internalGetErasedFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public antiphon.gen.RecordCountOrBuilder getErasedOrBuilder(
+        int index) {
+      if (erasedBuilder_ == null) {
+        return erased_.get(index);  } else {
+        return erasedBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public java.util.List<? extends antiphon.gen.RecordCountOrBuilder> 
+         getErasedOrBuilderList() {
+      if (erasedBuilder_ != null) {
+        return erasedBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(erased_);
+      }
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public antiphon.gen.RecordCount.Builder addErasedBuilder() {
+      return internalGetErasedFieldBuilder().addBuilder(
+          antiphon.gen.RecordCount.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public antiphon.gen.RecordCount.Builder addErasedBuilder(
+        int index) {
+      return internalGetErasedFieldBuilder().addBuilder(
+          index, antiphon.gen.RecordCount.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+     * coordinations with their journals and prepared executions are left out.
+     * </pre>
+     *
+     * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+     */
+    public java.util.List<antiphon.gen.RecordCount.Builder> 
+         getErasedBuilderList() {
+      return internalGetErasedFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        antiphon.gen.RecordCount, antiphon.gen.RecordCount.Builder, antiphon.gen.RecordCountOrBuilder> 
+        internalGetErasedFieldBuilder() {
+      if (erasedBuilder_ == null) {
+        erasedBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            antiphon.gen.RecordCount, antiphon.gen.RecordCount.Builder, antiphon.gen.RecordCountOrBuilder>(
+                erased_,
+                ((bitField0_ & 0x00000020) != 0),
+                getParentForChildren(),
+                isClean());
+        erased_ = null;
+      }
+      return erasedBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:antiphon.v1.ImportSummary)

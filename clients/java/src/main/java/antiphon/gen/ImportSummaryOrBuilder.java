@@ -175,4 +175,53 @@ public interface ImportSummaryOrBuilder extends
    */
   com.google.protobuf.ByteString
       getThreadIdsBytes(int index);
+
+  /**
+   * <pre>
+   * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+   * coordinations with their journals and prepared executions are left out.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+   */
+  java.util.List<antiphon.gen.RecordCount> 
+      getErasedList();
+  /**
+   * <pre>
+   * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+   * coordinations with their journals and prepared executions are left out.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+   */
+  antiphon.gen.RecordCount getErased(int index);
+  /**
+   * <pre>
+   * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+   * coordinations with their journals and prepared executions are left out.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+   */
+  int getErasedCount();
+  /**
+   * <pre>
+   * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+   * coordinations with their journals and prepared executions are left out.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+   */
+  java.util.List<? extends antiphon.gen.RecordCountOrBuilder> 
+      getErasedOrBuilderList();
+  /**
+   * <pre>
+   * Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+   * coordinations with their journals and prepared executions are left out.
+   * </pre>
+   *
+   * <code>repeated .antiphon.v1.RecordCount erased = 6 [json_name = "erased"];</code>
+   */
+  antiphon.gen.RecordCountOrBuilder getErasedOrBuilder(
+      int index);
 }

@@ -167,7 +167,7 @@ private static final long serialVersionUID = 0L;
   private int messageCount_ = 0;
   /**
    * <pre>
-   * Output only. How many of the messages are its own, its answer included.
+   * Output only. How many of the messages are its own, its answer included; 0 when it was erased.
    * </pre>
    *
    * <code>uint32 message_count = 4 [json_name = "messageCount"];</code>
@@ -176,6 +176,21 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public int getMessageCount() {
     return messageCount_;
+  }
+
+  public static final int ERASED_FIELD_NUMBER = 5;
+  private boolean erased_ = false;
+  /**
+   * <pre>
+   * Output only. It was erased: it has no messages, and nothing of it is sent to a model.
+   * </pre>
+   *
+   * <code>bool erased = 5 [json_name = "erased"];</code>
+   * @return The erased.
+   */
+  @java.lang.Override
+  public boolean getErased() {
+    return erased_;
   }
 
   private byte memoizedIsInitialized = -1;
@@ -204,6 +219,9 @@ private static final long serialVersionUID = 0L;
     if (messageCount_ != 0) {
       output.writeUInt32(4, messageCount_);
     }
+    if (erased_ != false) {
+      output.writeBool(5, erased_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -221,6 +239,10 @@ private static final long serialVersionUID = 0L;
     if (messageCount_ != 0) {
       size += com.google.protobuf.CodedOutputStream
         .computeUInt32Size(4, messageCount_);
+    }
+    if (erased_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(5, erased_);
     }
     return size;
   }
@@ -254,6 +276,8 @@ private static final long serialVersionUID = 0L;
         != other.getTurn()) return false;
     if (getMessageCount()
         != other.getMessageCount()) return false;
+    if (getErased()
+        != other.getErased()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -274,6 +298,9 @@ private static final long serialVersionUID = 0L;
         getTurn());
     hash = (37 * hash) + MESSAGE_COUNT_FIELD_NUMBER;
     hash = (53 * hash) + getMessageCount();
+    hash = (37 * hash) + ERASED_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getErased());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -413,6 +440,7 @@ private static final long serialVersionUID = 0L;
       runId_ = "";
       turn_ = 0L;
       messageCount_ = 0;
+      erased_ = false;
       return this;
     }
 
@@ -458,6 +486,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000008) != 0)) {
         result.messageCount_ = messageCount_;
       }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.erased_ = erased_;
+      }
     }
 
     @java.lang.Override
@@ -487,6 +518,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getMessageCount() != 0) {
         setMessageCount(other.getMessageCount());
+      }
+      if (other.getErased() != false) {
+        setErased(other.getErased());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -534,6 +568,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000008;
               break;
             } // case 32
+            case 40: {
+              erased_ = input.readBool();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 40
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -782,7 +821,7 @@ private static final long serialVersionUID = 0L;
     private int messageCount_ ;
     /**
      * <pre>
-     * Output only. How many of the messages are its own, its answer included.
+     * Output only. How many of the messages are its own, its answer included; 0 when it was erased.
      * </pre>
      *
      * <code>uint32 message_count = 4 [json_name = "messageCount"];</code>
@@ -794,7 +833,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. How many of the messages are its own, its answer included.
+     * Output only. How many of the messages are its own, its answer included; 0 when it was erased.
      * </pre>
      *
      * <code>uint32 message_count = 4 [json_name = "messageCount"];</code>
@@ -810,7 +849,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. How many of the messages are its own, its answer included.
+     * Output only. How many of the messages are its own, its answer included; 0 when it was erased.
      * </pre>
      *
      * <code>uint32 message_count = 4 [json_name = "messageCount"];</code>
@@ -819,6 +858,50 @@ private static final long serialVersionUID = 0L;
     public Builder clearMessageCount() {
       bitField0_ = (bitField0_ & ~0x00000008);
       messageCount_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private boolean erased_ ;
+    /**
+     * <pre>
+     * Output only. It was erased: it has no messages, and nothing of it is sent to a model.
+     * </pre>
+     *
+     * <code>bool erased = 5 [json_name = "erased"];</code>
+     * @return The erased.
+     */
+    @java.lang.Override
+    public boolean getErased() {
+      return erased_;
+    }
+    /**
+     * <pre>
+     * Output only. It was erased: it has no messages, and nothing of it is sent to a model.
+     * </pre>
+     *
+     * <code>bool erased = 5 [json_name = "erased"];</code>
+     * @param value The erased to set.
+     * @return This builder for chaining.
+     */
+    public Builder setErased(boolean value) {
+
+      erased_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. It was erased: it has no messages, and nothing of it is sent to a model.
+     * </pre>
+     *
+     * <code>bool erased = 5 [json_name = "erased"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearErased() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      erased_ = false;
       onChanged();
       return this;
     }

@@ -62,11 +62,21 @@ public interface PathStepOrBuilder extends
 
   /**
    * <pre>
-   * Output only. How many of the messages are its own, its answer included.
+   * Output only. How many of the messages are its own, its answer included; 0 when it was erased.
    * </pre>
    *
    * <code>uint32 message_count = 4 [json_name = "messageCount"];</code>
    * @return The messageCount.
    */
   int getMessageCount();
+
+  /**
+   * <pre>
+   * Output only. It was erased: it has no messages, and nothing of it is sent to a model.
+   * </pre>
+   *
+   * <code>bool erased = 5 [json_name = "erased"];</code>
+   * @return The erased.
+   */
+  boolean getErased();
 }

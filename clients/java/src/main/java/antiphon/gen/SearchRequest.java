@@ -216,7 +216,7 @@ java.lang.String defaultValue) {
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Optional. Only with one of these models, as asked for or as it says it answered.
+   * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
    * </pre>
    *
    * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -228,7 +228,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Optional. Only with one of these models, as asked for or as it says it answered.
+   * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
    * </pre>
    *
    * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -239,7 +239,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Optional. Only with one of these models, as asked for or as it says it answered.
+   * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
    * </pre>
    *
    * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -251,7 +251,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Optional. Only with one of these models, as asked for or as it says it answered.
+   * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
    * </pre>
    *
    * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -269,7 +269,7 @@ java.lang.String defaultValue) {
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Optional. Only from one of these backends.
+   * Optional. Only from one of these backends; at most 64.
    * </pre>
    *
    * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -281,7 +281,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Optional. Only from one of these backends.
+   * Optional. Only from one of these backends; at most 64.
    * </pre>
    *
    * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -292,7 +292,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Optional. Only from one of these backends.
+   * Optional. Only from one of these backends; at most 64.
    * </pre>
    *
    * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -304,7 +304,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Optional. Only from one of these backends.
+   * Optional. Only from one of these backends; at most 64.
    * </pre>
    *
    * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -322,7 +322,7 @@ java.lang.String defaultValue) {
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Optional. Only those that offered one of these tools.
+   * Optional. Only those that offered one of these tools; at most 64.
    * </pre>
    *
    * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -334,7 +334,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Optional. Only those that offered one of these tools.
+   * Optional. Only those that offered one of these tools; at most 64.
    * </pre>
    *
    * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -345,7 +345,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Optional. Only those that offered one of these tools.
+   * Optional. Only those that offered one of these tools; at most 64.
    * </pre>
    *
    * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -357,7 +357,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Optional. Only those that offered one of these tools.
+   * Optional. Only those that offered one of these tools; at most 64.
    * </pre>
    *
    * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -375,7 +375,7 @@ java.lang.String defaultValue) {
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Optional. Only those that called one of these tools.
+   * Optional. Only those that called one of these tools; at most 64.
    * </pre>
    *
    * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>
@@ -387,7 +387,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Optional. Only those that called one of these tools.
+   * Optional. Only those that called one of these tools; at most 64.
    * </pre>
    *
    * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>
@@ -398,7 +398,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Optional. Only those that called one of these tools.
+   * Optional. Only those that called one of these tools; at most 64.
    * </pre>
    *
    * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>
@@ -410,7 +410,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Optional. Only those that called one of these tools.
+   * Optional. Only those that called one of these tools; at most 64.
    * </pre>
    *
    * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>
@@ -1837,7 +1837,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only with one of these models, as asked for or as it says it answered.
+     * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
      * </pre>
      *
      * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -1850,7 +1850,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only with one of these models, as asked for or as it says it answered.
+     * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
      * </pre>
      *
      * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -1861,7 +1861,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only with one of these models, as asked for or as it says it answered.
+     * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
      * </pre>
      *
      * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -1873,7 +1873,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only with one of these models, as asked for or as it says it answered.
+     * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
      * </pre>
      *
      * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -1886,7 +1886,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only with one of these models, as asked for or as it says it answered.
+     * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
      * </pre>
      *
      * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -1905,7 +1905,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only with one of these models, as asked for or as it says it answered.
+     * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
      * </pre>
      *
      * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -1923,7 +1923,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only with one of these models, as asked for or as it says it answered.
+     * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
      * </pre>
      *
      * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -1941,7 +1941,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only with one of these models, as asked for or as it says it answered.
+     * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
      * </pre>
      *
      * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -1956,7 +1956,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only with one of these models, as asked for or as it says it answered.
+     * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
      * </pre>
      *
      * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -1984,7 +1984,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only from one of these backends.
+     * Optional. Only from one of these backends; at most 64.
      * </pre>
      *
      * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -1997,7 +1997,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only from one of these backends.
+     * Optional. Only from one of these backends; at most 64.
      * </pre>
      *
      * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -2008,7 +2008,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only from one of these backends.
+     * Optional. Only from one of these backends; at most 64.
      * </pre>
      *
      * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -2020,7 +2020,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only from one of these backends.
+     * Optional. Only from one of these backends; at most 64.
      * </pre>
      *
      * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -2033,7 +2033,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only from one of these backends.
+     * Optional. Only from one of these backends; at most 64.
      * </pre>
      *
      * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -2052,7 +2052,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only from one of these backends.
+     * Optional. Only from one of these backends; at most 64.
      * </pre>
      *
      * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -2070,7 +2070,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only from one of these backends.
+     * Optional. Only from one of these backends; at most 64.
      * </pre>
      *
      * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -2088,7 +2088,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only from one of these backends.
+     * Optional. Only from one of these backends; at most 64.
      * </pre>
      *
      * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -2103,7 +2103,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only from one of these backends.
+     * Optional. Only from one of these backends; at most 64.
      * </pre>
      *
      * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -2131,7 +2131,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that offered one of these tools.
+     * Optional. Only those that offered one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -2144,7 +2144,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that offered one of these tools.
+     * Optional. Only those that offered one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -2155,7 +2155,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that offered one of these tools.
+     * Optional. Only those that offered one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -2167,7 +2167,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that offered one of these tools.
+     * Optional. Only those that offered one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -2180,7 +2180,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that offered one of these tools.
+     * Optional. Only those that offered one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -2199,7 +2199,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that offered one of these tools.
+     * Optional. Only those that offered one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -2217,7 +2217,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that offered one of these tools.
+     * Optional. Only those that offered one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -2235,7 +2235,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that offered one of these tools.
+     * Optional. Only those that offered one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -2250,7 +2250,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that offered one of these tools.
+     * Optional. Only those that offered one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -2278,7 +2278,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that called one of these tools.
+     * Optional. Only those that called one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>
@@ -2291,7 +2291,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that called one of these tools.
+     * Optional. Only those that called one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>
@@ -2302,7 +2302,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that called one of these tools.
+     * Optional. Only those that called one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>
@@ -2314,7 +2314,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that called one of these tools.
+     * Optional. Only those that called one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>
@@ -2327,7 +2327,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that called one of these tools.
+     * Optional. Only those that called one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>
@@ -2346,7 +2346,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that called one of these tools.
+     * Optional. Only those that called one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>
@@ -2364,7 +2364,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that called one of these tools.
+     * Optional. Only those that called one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>
@@ -2382,7 +2382,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that called one of these tools.
+     * Optional. Only those that called one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>
@@ -2397,7 +2397,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Optional. Only those that called one of these tools.
+     * Optional. Only those that called one of these tools; at most 64.
      * </pre>
      *
      * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>

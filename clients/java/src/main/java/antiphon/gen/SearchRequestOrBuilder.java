@@ -93,7 +93,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Optional. Only with one of these models, as asked for or as it says it answered.
+   * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
    * </pre>
    *
    * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -103,7 +103,7 @@ java.lang.String defaultValue);
       getModelsList();
   /**
    * <pre>
-   * Optional. Only with one of these models, as asked for or as it says it answered.
+   * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
    * </pre>
    *
    * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -112,7 +112,7 @@ java.lang.String defaultValue);
   int getModelsCount();
   /**
    * <pre>
-   * Optional. Only with one of these models, as asked for or as it says it answered.
+   * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
    * </pre>
    *
    * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -122,7 +122,7 @@ java.lang.String defaultValue);
   java.lang.String getModels(int index);
   /**
    * <pre>
-   * Optional. Only with one of these models, as asked for or as it says it answered.
+   * Optional. Only with one of these models, as asked for or as it says it answered; at most 64.
    * </pre>
    *
    * <code>repeated string models = 3 [json_name = "models"];</code>
@@ -134,7 +134,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Optional. Only from one of these backends.
+   * Optional. Only from one of these backends; at most 64.
    * </pre>
    *
    * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -144,7 +144,7 @@ java.lang.String defaultValue);
       getBackendIdsList();
   /**
    * <pre>
-   * Optional. Only from one of these backends.
+   * Optional. Only from one of these backends; at most 64.
    * </pre>
    *
    * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -153,7 +153,7 @@ java.lang.String defaultValue);
   int getBackendIdsCount();
   /**
    * <pre>
-   * Optional. Only from one of these backends.
+   * Optional. Only from one of these backends; at most 64.
    * </pre>
    *
    * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -163,7 +163,7 @@ java.lang.String defaultValue);
   java.lang.String getBackendIds(int index);
   /**
    * <pre>
-   * Optional. Only from one of these backends.
+   * Optional. Only from one of these backends; at most 64.
    * </pre>
    *
    * <code>repeated string backend_ids = 4 [json_name = "backendIds"];</code>
@@ -175,7 +175,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Optional. Only those that offered one of these tools.
+   * Optional. Only those that offered one of these tools; at most 64.
    * </pre>
    *
    * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -185,7 +185,7 @@ java.lang.String defaultValue);
       getOfferedToolsList();
   /**
    * <pre>
-   * Optional. Only those that offered one of these tools.
+   * Optional. Only those that offered one of these tools; at most 64.
    * </pre>
    *
    * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -194,7 +194,7 @@ java.lang.String defaultValue);
   int getOfferedToolsCount();
   /**
    * <pre>
-   * Optional. Only those that offered one of these tools.
+   * Optional. Only those that offered one of these tools; at most 64.
    * </pre>
    *
    * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -204,7 +204,7 @@ java.lang.String defaultValue);
   java.lang.String getOfferedTools(int index);
   /**
    * <pre>
-   * Optional. Only those that offered one of these tools.
+   * Optional. Only those that offered one of these tools; at most 64.
    * </pre>
    *
    * <code>repeated string offered_tools = 5 [json_name = "offeredTools"];</code>
@@ -216,7 +216,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Optional. Only those that called one of these tools.
+   * Optional. Only those that called one of these tools; at most 64.
    * </pre>
    *
    * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>
@@ -226,7 +226,7 @@ java.lang.String defaultValue);
       getCalledToolsList();
   /**
    * <pre>
-   * Optional. Only those that called one of these tools.
+   * Optional. Only those that called one of these tools; at most 64.
    * </pre>
    *
    * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>
@@ -235,7 +235,7 @@ java.lang.String defaultValue);
   int getCalledToolsCount();
   /**
    * <pre>
-   * Optional. Only those that called one of these tools.
+   * Optional. Only those that called one of these tools; at most 64.
    * </pre>
    *
    * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>
@@ -245,7 +245,7 @@ java.lang.String defaultValue);
   java.lang.String getCalledTools(int index);
   /**
    * <pre>
-   * Optional. Only those that called one of these tools.
+   * Optional. Only those that called one of these tools; at most 64.
    * </pre>
    *
    * <code>repeated string called_tools = 6 [json_name = "calledTools"];</code>

@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<antiphon.gen.ToolResult> results_;
   /**
    * <pre>
-   * Required. One result for each pending call, in any order.
+   * Required. One result for each pending call, in any order; 1 to 1,024.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -71,7 +71,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Required. One result for each pending call, in any order.
+   * Required. One result for each pending call, in any order; 1 to 1,024.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -83,7 +83,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Required. One result for each pending call, in any order.
+   * Required. One result for each pending call, in any order; 1 to 1,024.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -94,7 +94,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Required. One result for each pending call, in any order.
+   * Required. One result for each pending call, in any order; 1 to 1,024.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -105,7 +105,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Required. One result for each pending call, in any order.
+   * Required. One result for each pending call, in any order; 1 to 1,024.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -645,7 +645,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -659,7 +659,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -673,7 +673,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -687,7 +687,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -708,7 +708,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -726,7 +726,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -746,7 +746,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -767,7 +767,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -785,7 +785,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -803,7 +803,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -822,7 +822,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -839,7 +839,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -856,7 +856,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -867,7 +867,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -881,7 +881,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -896,7 +896,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -907,7 +907,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -919,7 +919,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. One result for each pending call, in any order.
+     * Required. One result for each pending call, in any order; 1 to 1,024.
      * </pre>
      *
      * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>

@@ -12,7 +12,7 @@ public interface ToolResultsOrBuilder extends
 
   /**
    * <pre>
-   * Required. One result for each pending call, in any order.
+   * Required. One result for each pending call, in any order; 1 to 1,024.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -21,7 +21,7 @@ public interface ToolResultsOrBuilder extends
       getResultsList();
   /**
    * <pre>
-   * Required. One result for each pending call, in any order.
+   * Required. One result for each pending call, in any order; 1 to 1,024.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -29,7 +29,7 @@ public interface ToolResultsOrBuilder extends
   antiphon.gen.ToolResult getResults(int index);
   /**
    * <pre>
-   * Required. One result for each pending call, in any order.
+   * Required. One result for each pending call, in any order; 1 to 1,024.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -37,7 +37,7 @@ public interface ToolResultsOrBuilder extends
   int getResultsCount();
   /**
    * <pre>
-   * Required. One result for each pending call, in any order.
+   * Required. One result for each pending call, in any order; 1 to 1,024.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>
@@ -46,7 +46,7 @@ public interface ToolResultsOrBuilder extends
       getResultsOrBuilderList();
   /**
    * <pre>
-   * Required. One result for each pending call, in any order.
+   * Required. One result for each pending call, in any order; 1 to 1,024.
    * </pre>
    *
    * <code>repeated .antiphon.v1.ToolResult results = 1 [json_name = "results"];</code>

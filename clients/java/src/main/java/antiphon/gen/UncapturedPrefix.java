@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<antiphon.gen.Message> renderedMessages_;
   /**
    * <pre>
-   * Required. The messages that were sent.
+   * Required. The messages that were sent; at most 16,384.
    * </pre>
    *
    * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -71,7 +71,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Required. The messages that were sent.
+   * Required. The messages that were sent; at most 16,384.
    * </pre>
    *
    * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -83,7 +83,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Required. The messages that were sent.
+   * Required. The messages that were sent; at most 16,384.
    * </pre>
    *
    * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -94,7 +94,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Required. The messages that were sent.
+   * Required. The messages that were sent; at most 16,384.
    * </pre>
    *
    * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -105,7 +105,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Required. The messages that were sent.
+   * Required. The messages that were sent; at most 16,384.
    * </pre>
    *
    * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -716,7 +716,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -730,7 +730,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -744,7 +744,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -758,7 +758,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -779,7 +779,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -797,7 +797,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -817,7 +817,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -838,7 +838,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -856,7 +856,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -874,7 +874,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -893,7 +893,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -910,7 +910,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -927,7 +927,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -938,7 +938,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -952,7 +952,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -967,7 +967,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -978,7 +978,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -990,7 +990,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The messages that were sent.
+     * Required. The messages that were sent; at most 16,384.
      * </pre>
      *
      * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>

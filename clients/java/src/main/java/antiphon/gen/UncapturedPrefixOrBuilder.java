@@ -12,7 +12,7 @@ public interface UncapturedPrefixOrBuilder extends
 
   /**
    * <pre>
-   * Required. The messages that were sent.
+   * Required. The messages that were sent; at most 16,384.
    * </pre>
    *
    * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -21,7 +21,7 @@ public interface UncapturedPrefixOrBuilder extends
       getRenderedMessagesList();
   /**
    * <pre>
-   * Required. The messages that were sent.
+   * Required. The messages that were sent; at most 16,384.
    * </pre>
    *
    * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -29,7 +29,7 @@ public interface UncapturedPrefixOrBuilder extends
   antiphon.gen.Message getRenderedMessages(int index);
   /**
    * <pre>
-   * Required. The messages that were sent.
+   * Required. The messages that were sent; at most 16,384.
    * </pre>
    *
    * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -37,7 +37,7 @@ public interface UncapturedPrefixOrBuilder extends
   int getRenderedMessagesCount();
   /**
    * <pre>
-   * Required. The messages that were sent.
+   * Required. The messages that were sent; at most 16,384.
    * </pre>
    *
    * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>
@@ -46,7 +46,7 @@ public interface UncapturedPrefixOrBuilder extends
       getRenderedMessagesOrBuilderList();
   /**
    * <pre>
-   * Required. The messages that were sent.
+   * Required. The messages that were sent; at most 16,384.
    * </pre>
    *
    * <code>repeated .antiphon.v1.Message rendered_messages = 1 [json_name = "renderedMessages"];</code>

@@ -89,7 +89,9 @@ class _EraseModeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_EraseMode.V
     ERASE_MODE_CASCADE: _EraseMode.ValueType  # 2
     """Erase all that follow from it too."""
     ERASE_MODE_TOMBSTONE: _EraseMode.ValueType  # 3
-    """Replace its content by a tombstone; what follows from it stays, and its history has a gap."""
+    """Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn after it tells with the
+    warning `history_erased`.
+    """
 
 class EraseMode(_EraseMode, metaclass=_EraseModeEnumTypeWrapper):
     """What to do where others share what is to be erased."""
@@ -101,7 +103,9 @@ ERASE_MODE_REFUSE: EraseMode.ValueType  # 1
 ERASE_MODE_CASCADE: EraseMode.ValueType  # 2
 """Erase all that follow from it too."""
 ERASE_MODE_TOMBSTONE: EraseMode.ValueType  # 3
-"""Replace its content by a tombstone; what follows from it stays, and its history has a gap."""
+"""Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn after it tells with the
+warning `history_erased`.
+"""
 Global___EraseMode: _TypeAlias = EraseMode  # noqa: Y015
 
 @_typing.final
@@ -624,6 +628,7 @@ class EraseReceipt(_message.Message):
     TOMBSTONES_FIELD_NUMBER: _builtins.int
     ERASE_TIME_FIELD_NUMBER: _builtins.int
     ERASED_BY_FIELD_NUMBER: _builtins.int
+    AT_WORK_FIELD_NUMBER: _builtins.int
     receipt_id: _builtins.str
     """Output only. Its id."""
     mode: Global___EraseMode.ValueType
@@ -636,6 +641,8 @@ class EraseReceipt(_message.Message):
     """Output only. Content that was not erased because other exchanges or documents, not asked for, have the same."""
     erased_by: _builtins.str
     """Output only. By whom: the name of the credential."""
+    at_work: _builtins.bool
+    """Output only. It is not done yet, or broke off when the server was stopped: nothing is counted, and the next start goes on with it."""
     @_builtins.property
     def target(self) -> Global___RetentionTarget:
         """Output only. What was asked for."""
@@ -665,10 +672,11 @@ class EraseReceipt(_message.Message):
         tombstones: _abc.Iterable[_graph_pb2.Tombstone] | None = ...,
         erase_time: _timestamp_pb2.Timestamp | None = ...,
         erased_by: _builtins.str = ...,
+        at_work: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["erase_time", b"erase_time", "target", b"target"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["erase_time", b"erase_time", "erased", b"erased", "erased_by", b"erased_by", "mode", b"mode", "note", b"note", "receipt_id", b"receipt_id", "shared_content_count", b"shared_content_count", "target", b"target", "tombstone_count", b"tombstone_count", "tombstones", b"tombstones"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_work", b"at_work", "erase_time", b"erase_time", "erased", b"erased", "erased_by", b"erased_by", "mode", b"mode", "note", b"note", "receipt_id", b"receipt_id", "shared_content_count", b"shared_content_count", "target", b"target", "tombstone_count", b"tombstone_count", "tombstones", b"tombstones"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

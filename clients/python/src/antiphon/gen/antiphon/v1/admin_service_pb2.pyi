@@ -577,6 +577,7 @@ class ImportSummary(_message.Message):
     MATCHED_FIELD_NUMBER: _builtins.int
     SKIPPED_COUNT_FIELD_NUMBER: _builtins.int
     THREAD_IDS_FIELD_NUMBER: _builtins.int
+    ERASED_FIELD_NUMBER: _builtins.int
     skipped_count: _builtins.int
     """Output only. How many lines were left out."""
     @_builtins.property
@@ -595,6 +596,12 @@ class ImportSummary(_message.Message):
     def thread_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Output only. The threads that were made; at most the first 1,000."""
 
+    @_builtins.property
+    def erased(self) -> _containers.RepeatedCompositeFieldContainer[_admin_pb2.RecordCount]:
+        """Output only. The records that were erased here and stay so, by kind: exchanges keep their tombstones; threads with their documents,
+        coordinations with their journals and prepared executions are left out.
+        """
+
     def __init__(
         self,
         *,
@@ -603,10 +610,11 @@ class ImportSummary(_message.Message):
         matched: _abc.Iterable[_admin_pb2.RecordCount] | None = ...,
         skipped_count: _builtins.int = ...,
         thread_ids: _abc.Iterable[_builtins.str] | None = ...,
+        erased: _abc.Iterable[_admin_pb2.RecordCount] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["read", b"read"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["matched", b"matched", "read", b"read", "skipped_count", b"skipped_count", "stored", b"stored", "thread_ids", b"thread_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["erased", b"erased", "matched", b"matched", "read", b"read", "skipped_count", b"skipped_count", "stored", b"stored", "thread_ids", b"thread_ids"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -687,7 +687,7 @@ class UncapturedPrefix(_message.Message):
     """Optional. Its run."""
     @_builtins.property
     def rendered_messages(self) -> _containers.RepeatedCompositeFieldContainer[_message_pb2.Message]:
-        """Required. The messages that were sent."""
+        """Required. The messages that were sent; at most 16,384."""
 
     @_builtins.property
     def assistant(self) -> _message_pb2.Message:
@@ -1463,6 +1463,7 @@ class PathStep(_message.Message):
     RUN_ID_FIELD_NUMBER: _builtins.int
     TURN_FIELD_NUMBER: _builtins.int
     MESSAGE_COUNT_FIELD_NUMBER: _builtins.int
+    ERASED_FIELD_NUMBER: _builtins.int
     exchange_id: _builtins.str
     """Output only. The exchange."""
     run_id: _builtins.str
@@ -1470,7 +1471,9 @@ class PathStep(_message.Message):
     turn: _builtins.int
     """Output only. Its turn."""
     message_count: _builtins.int
-    """Output only. How many of the messages are its own, its answer included."""
+    """Output only. How many of the messages are its own, its answer included; 0 when it was erased."""
+    erased: _builtins.bool
+    """Output only. It was erased: it has no messages, and nothing of it is sent to a model."""
     def __init__(
         self,
         *,
@@ -1478,10 +1481,11 @@ class PathStep(_message.Message):
         run_id: _builtins.str = ...,
         turn: _builtins.int = ...,
         message_count: _builtins.int = ...,
+        erased: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["exchange_id", b"exchange_id", "message_count", b"message_count", "run_id", b"run_id", "turn", b"turn"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["erased", b"erased", "exchange_id", b"exchange_id", "message_count", b"message_count", "run_id", b"run_id", "turn", b"turn"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -535,7 +535,7 @@ class ToolResults(_message.Message):
     """Optional. Where the step that these results began ended FAILED, CANCELLED or INTERRUPTED: try it again."""
     @_builtins.property
     def results(self) -> _containers.RepeatedCompositeFieldContainer[_message_pb2.ToolResult]:
-        """Required. One result for each pending call, in any order."""
+        """Required. One result for each pending call, in any order; 1 to 1,024."""
 
     def __init__(
         self,

@@ -481,19 +481,19 @@ class SearchRequest(_message.Message):
 
     @_builtins.property
     def models(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Optional. Only with one of these models, as asked for or as it says it answered."""
+        """Optional. Only with one of these models, as asked for or as it says it answered; at most 64."""
 
     @_builtins.property
     def backend_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Optional. Only from one of these backends."""
+        """Optional. Only from one of these backends; at most 64."""
 
     @_builtins.property
     def offered_tools(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Optional. Only those that offered one of these tools."""
+        """Optional. Only those that offered one of these tools; at most 64."""
 
     @_builtins.property
     def called_tools(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Optional. Only those that called one of these tools."""
+        """Optional. Only those that called one of these tools; at most 64."""
 
     @_builtins.property
     def run_states(self) -> _containers.RepeatedScalarFieldContainer[_run_pb2.RunState.ValueType]:

@@ -1,0 +1,166 @@
+//! What was erased stays erased: an older export does not bring it back, and a history with a gap says so wherever it is told or sent.
+
+use antiphon::grpc::pb;
+use pb::coordinate_response::Frame as Told;
+use pb::workspace_service_client::WorkspaceServiceClient;
+
+use crate::retention::{collect, erase, exchange, now, thread};
+use crate::support::coordinate::{Loop, attach, start_on, stop, turn_of};
+use crate::support::provider::Provider;
+use crate::support::server::{Running, openai, scripted};
+use crate::support::transfer::{counts, export, findings, import, import_as};
+use crate::support::{ask, documents, refused};
+use crate::{look, stub};
+
+fn counted(records: &[pb::RecordCount], kind: &str) -> u64 {
+    counts(records).into_iter().find(|(found, _)| found == kind).map_or(0, |(_, count)| count)
+}
+
+/// What lies about as nobody's.
+async fn garbage(server: &Running) -> Vec<(String, u64)> {
+    counts(&collect(server, pb::CollectGarbageRequest { dry_run: true, ..now() }).await.unwrap().removed)
+}
+
+/// A thread `t` with a document, a turn with an image, a coordination that took another turn, and a prepared execution after that.
+async fn furnished() -> (Running, String) {
+    let server = Running::start(scripted("")).await;
+    let mut client = server.exchanges();
+    client.capture(ask::capture_on_new("t", ask::text("secret begin"))).await.unwrap();
+    let put = documents::put("log", format!("secret document {}", "d".repeat(100_000)));
+    WorkspaceServiceClient::new(server.fresh_channel())
+        .write_documents(documents::write("t", vec![put]))
+        .await
+        .unwrap();
+    let mut stream = Loop::start(&server, start_on("t", 1)).await;
+    let coordination = stream.started().await.coordination_id;
+    stream.decision().await;
+    stream.act(turn_of("secret turn")).await;
+    stream.decision().await;
+    stream.act(stop()).await;
+    assert!(stream.ended().await.1.is_none());
+    let prepare = pb::PrepareRequest {
+        request: Some(ask::text("secret plan")),
+        capture: true,
+        from: Some(pb::prepare_request::From::Thread(ask::on("t"))),
+        ..Default::default()
+    };
+    client.prepare(prepare).await.unwrap();
+    (server, coordination)
+}
+
+/// What was erased here stays so when an export from before is imported, also where that broke off in the middle: exchanges keep their
+/// tombstones, and the thread, its documents, its coordination with its journal and what was prepared are left out, told, and collected.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_export_brings_nothing_back_that_was_erased() {
+    let (server, coordination) = furnished().await;
+    let (lines, summary) = export(&server, Vec::new()).await;
+    assert!(lines.contains("secret begin") && counted(&summary.records, "journal") > 1);
+    assert!(counted(&summary.records, "part") > 0 && counted(&summary.records, "workspace node") > 0);
+    erase(&server, thread("t"), pb::EraseMode::Refuse).await.unwrap();
+    let (empty, _) = export(&server, Vec::new()).await;
+    assert!(!empty.contains("secret"), "all of it went");
+
+    let dry = pb::ImportOpen { dry_run: true, ..Default::default() };
+    let would = import_as(&server, dry, &lines, 7).await.unwrap().summary;
+    let imported = import(&server, &lines).await.unwrap();
+    for summary in [&would, &imported.summary] {
+        let erased = |kind| counted(&summary.erased, kind);
+        assert_eq!((erased("exchange"), erased("thread"), erased("workspace"), erased("coordination")), (2, 1, 1, 1));
+        assert_eq!(
+            (erased("prepared execution"), erased("journal")),
+            (1, counted(&summary.read.as_ref().unwrap().records, "journal"))
+        );
+        let stored = |kind| counted(&summary.stored, kind);
+        assert_eq!((stored("exchange"), stored("thread"), stored("coordination"), stored("journal")), (0, 0, 0, 0));
+        assert_eq!(summary.skipped_count, 0);
+    }
+    let threads = server.threads().list(pb::ThreadServiceListRequest::default()).await.unwrap().into_inner().threads;
+    assert_eq!(threads, Vec::new());
+    let (after, summary) = export(&server, Vec::new()).await;
+    assert!(!after.contains("secret"), "nothing of it is back");
+    let back = ["coordination", "journal", "prepared execution"].map(|kind| counted(&summary.records, kind));
+    assert_eq!((back, garbage(&server).await), ([0; 3], Vec::new()), "nor lies about");
+    assert_eq!(findings(&server).await, Vec::<String>::new());
+
+    // A thread that is made anew under the id is another one: an export of it comes back.
+    let mut client = server.exchanges();
+    client.capture(ask::capture_on_new("t", ask::text("another"))).await.unwrap();
+    let (later, _) = export(&server, Vec::new()).await;
+    let other = Running::start(scripted("")).await;
+    import(&other, &later).await.unwrap();
+    assert_eq!(look::thread(&other, "t").await.head_exchange_id, look::thread(&server, "t").await.head_exchange_id);
+    assert_eq!(findings(&other).await, Vec::<String>::new());
+
+    // In a store that never erased it, the export brings all of it.
+    let fresh = Running::start(scripted("")).await;
+    let imported = import_as(&fresh, pb::ImportOpen::default(), &lines, 1).await.unwrap();
+    assert_eq!((imported.summary.erased, counted(&imported.summary.stored, "coordination")), (Vec::new(), 1));
+    let mut replay = Loop::open(&fresh, attach(&coordination)).await;
+    replay.until(|told| matches!(told, Told::Ended(_)).then_some(())).await;
+    assert_eq!(findings(&fresh).await, Vec::<String>::new());
+}
+
+/// A journal is stored with its coordination or not at all, and lines that come without it are told as what they are.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_journal_is_stored_with_its_coordination() {
+    let (server, _) = furnished().await;
+    let (lines, summary) = export(&server, Vec::new()).await;
+    let pages = counted(&summary.records, "journal");
+    let cut: String = lines.split_inclusive('\n').filter(|line| !line.contains(r#""kind":"coordination""#)).collect();
+    assert_ne!(cut, lines);
+    let fresh = Running::start(scripted("")).await;
+    let status = import(&fresh, &cut).await.unwrap_err();
+    assert_eq!(refused::fact(&status, "problem"), "missing_coordination");
+    let (_, stored) = export(&fresh, Vec::new()).await;
+    assert_eq!((counted(&stored.records, "journal"), counted(&stored.records, "coordination")), (0, 0));
+    assert_eq!(findings(&fresh).await, Vec::<String>::new());
+    let skipping = pb::ImportOpen { skip_faulty: true, ..Default::default() };
+    let status = import_as(&fresh, skipping, &cut, 100).await.unwrap_err();
+    assert!(!status.message().contains("--skip-faulty"), "no line that is there is to blame: {}", status.message());
+    assert!(status.message().contains("export it again"), "{}", status.message());
+    let imported = import(&fresh, &lines).await.unwrap();
+    assert_eq!(counted(&imported.summary.stored, "journal"), pages);
+}
+
+/// A gap is told: Inspect says which exchange of a path was erased, with no messages of its own, and each turn after it carries a warning.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gap_is_told() {
+    let script = ["one", "two", "three", "four", "five"].map(stub::text);
+    let provider = Provider::start(script).await;
+    let server = Running::start(openai(&provider.base_url())).await;
+    let mut client = server.exchanges();
+    let first = client.capture(ask::capture_on_new("t", ask::text("q1"))).await.unwrap().into_inner();
+    let mut ids = vec![first.exchange.unwrap().exchange_id];
+    for text in ["q2", "q3"] {
+        let turn = client.r#continue(ask::on_thread(ask::on("t"), ask::text(text))).await.unwrap().into_inner();
+        ids.push(turn.exchange.unwrap().exchange_id);
+    }
+    erase(&server, exchange(&ids[1]), pb::EraseMode::Tombstone).await.unwrap();
+    let page = client.inspect(ask::inspect(&ids[2])).await.unwrap().into_inner();
+    let path: Vec<(bool, u32)> = page.path.iter().map(|step| (step.erased, step.message_count)).collect();
+    assert_eq!(path, [(false, 2), (true, 0), (false, 2)]);
+    assert_eq!(page.messages.len(), 4);
+
+    let told = |exchange: &pb::Exchange| {
+        let codes = exchange.warnings.iter().map(|warning| warning.code.clone()).collect::<Vec<_>>();
+        (codes, exchange.warnings.iter().map(|warning| warning.message.clone()).collect::<String>())
+    };
+    let turn = client.r#continue(ask::on_thread(ask::on("t"), ask::text("q4"))).await.unwrap().into_inner();
+    let (codes, said) = told(turn.exchange.as_ref().unwrap());
+    assert_eq!(codes, ["history_erased"]);
+    assert!(said.starts_with("1 of the 3 exchanges of the history were erased"), "{said}");
+    let sent = provider.request(3).await;
+    let sent: Vec<String> = sent.json()["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["content"].as_str().unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(sent, ["q1", "one", "q3", "three", "q4"], "nothing stands in the gap");
+
+    // What a view leaves out anyway has no gap to tell of.
+    let view = pb::history_view::View::LastTurns(pb::LastTurns { turns: 1 });
+    let request = pb::ExecutionRequest { history_view: Some(pb::HistoryView { view: Some(view) }), ..ask::text("q5") };
+    let turn = client.r#continue(ask::on_thread(ask::on("t"), request)).await.unwrap().into_inner();
+    assert_eq!(told(turn.exchange.as_ref().unwrap()).0, ["history_narrowed"]);
+}
