@@ -1,6 +1,7 @@
 //! What has happened since the server started, counted for whoever watches it: numbers, with words of this program and names of what is
 //! configured. Never content, nor anything that a caller chose. It must not know how the counts are shown.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
@@ -8,6 +9,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
+use tokio::sync::watch;
 
 use crate::domain::drift::Drift;
 use crate::domain::run::{Observation, State};
@@ -46,6 +48,8 @@ const RPC_SECONDS: [f64; 14] =
 #[derive(Clone, Debug)]
 pub struct Rpcs {
     at_work: Family<[Label; 1], Gauge>,
+    /// How many there are at work, of all kinds.
+    all: Arc<watch::Sender<usize>>,
     ended: Family<[Label; 2], Counter>,
     times: Family<[Label; 1], Histogram, fn() -> Histogram>,
 }
@@ -53,7 +57,7 @@ pub struct Rpcs {
 impl Default for Rpcs {
     fn default() -> Self {
         let times: Family<_, _, fn() -> Histogram> = Family::new_with_constructor(|| Histogram::new(RPC_SECONDS));
-        Self { at_work: Family::default(), ended: Family::default(), times }
+        Self { at_work: Family::default(), all: Arc::default(), ended: Family::default(), times }
     }
 }
 
@@ -61,12 +65,20 @@ impl Rpcs {
     /// A call began. `method` must be a name of the API.
     pub fn began(&self, method: &str) {
         self.at_work.get_or_create(&[("method", method.to_owned())]).inc();
+        self.all.send_modify(|count| *count += 1);
+    }
+
+    /// Waits until no call is at work.
+    pub async fn none_at_work(&self) {
+        // It ends with what counts, which is here.
+        self.all.subscribe().wait_for(|count| *count == 0).await.ok();
     }
 
     /// It ended, with a code by its word.
     pub fn ended(&self, method: &str, code: &'static str, took: Duration) {
         let label = || ("method", method.to_owned());
         self.at_work.get_or_create(&[label()]).dec();
+        self.all.send_modify(|count| *count = count.saturating_sub(1));
         self.ended.get_or_create(&[label(), ("code", code.to_owned())]).inc();
         self.times.get_or_create(&[label()]).observe(took.as_secs_f64());
     }

@@ -222,6 +222,12 @@ impl App {
         }
     }
 
+    /// Waits until the server begins to shut down. Gives what is told then to whoever takes no turn and was waited for.
+    pub async fn shutdown(&self) -> Fault {
+        self.drains.cancelled().await;
+        shutting_down()
+    }
+
     /// Is cancelled when the server begins to shut down.
     fn drains(&self) -> CancellationToken {
         self.drains.clone()
@@ -272,7 +278,7 @@ impl App {
 
 /// The server takes no work any more.
 fn shutting_down() -> Fault {
-    let message = "the server is shutting down: call again in a moment, with the same run id";
+    let message = "the server is shutting down: call again in a moment, with the same run id where there is one";
     Fault::new(Reason::ShuttingDown, message).retry_after(1_000)
 }
 

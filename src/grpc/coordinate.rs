@@ -105,7 +105,11 @@ async fn open(
     call: &Call,
     mut inbound: Streaming<pb::CoordinateRequest>,
 ) -> Result<(Stream, Listening), Fault> {
-    let first = match timeout(FIRST_FRAME, inbound.message()).await {
+    let said = tokio::select! {
+        said = timeout(FIRST_FRAME, inbound.message()) => said,
+        fault = app.shutdown() => return Err(fault),
+    };
+    let first = match said {
         Ok(Ok(Some(first))) => first,
         Ok(Ok(None)) => return Err(Fault::field("frame", "is missing: the first message is `start` or `attach`")),
         Ok(Err(broken)) => {

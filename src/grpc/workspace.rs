@@ -99,13 +99,13 @@ impl Workspaces {
         call: &Call,
         mut inbound: Streaming<pb::StreamWriteDocumentRequest>,
     ) -> Result<pb::StreamWriteDocumentResponse, Fault> {
-        let Some(Part::Open(opened)) = next(call, &mut inbound).await? else {
+        let Some(Part::Open(opened)) = next(&self.app, call, &mut inbound).await? else {
             return Err(out_of_order("is not `open`: the first message says what is written"));
         };
         let fingerprint = |content: Hash| fingerprint::stream_write_document(&opened, content);
         let mut writer = self.app.open_writer(&call.caller, opened.clone()).await?;
         let expected = loop {
-            match next(call, &mut inbound).await? {
+            match next(&self.app, call, &mut inbound).await? {
                 Some(Part::Chunk(data)) => self.app.push_document(&call.caller, &mut writer, &data).await?,
                 Some(Part::Commit(expected)) => break expected,
                 Some(Part::Open(_)) => {
@@ -118,7 +118,7 @@ impl Workspaces {
                 }
             }
         };
-        if next(call, &mut inbound).await?.is_some() {
+        if next(&self.app, call, &mut inbound).await?.is_some() {
             return Err(out_of_order("came after `commit`, which is the last: nothing was written"));
         }
         let written = self.app.commit_document(&call.caller, writer, expected, fingerprint).await?;
@@ -201,8 +201,16 @@ impl Reading {
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// What the writer of a document says next; absent when it ended its side.
-async fn next(call: &Call, inbound: &mut Streaming<pb::StreamWriteDocumentRequest>) -> Result<Option<Part>, Fault> {
-    let Ok(said) = timeout(SILENCE, inbound.message()).await else {
+async fn next(
+    app: &App,
+    call: &Call,
+    inbound: &mut Streaming<pb::StreamWriteDocumentRequest>,
+) -> Result<Option<Part>, Fault> {
+    let said = tokio::select! {
+        said = timeout(SILENCE, inbound.message()) => said,
+        fault = app.shutdown() => return Err(fault),
+    };
+    let Ok(said) = said else {
         let message =
             format!("nothing came for {} seconds, so nothing was written: send the document again", SILENCE.as_secs());
         return Err(Fault::new(Reason::Deadline, message));

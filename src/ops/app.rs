@@ -46,8 +46,10 @@ use crate::store::ledger::Ledger;
 use crate::store::sled::{self, Sled};
 use crate::web;
 
-/// How long connections may linger once every run has ended.
+/// How long calls may linger once every run has ended.
 const LINGER: Duration = Duration::from_secs(5);
+/// How long connections may linger once every call has ended, so that the last answers go out.
+const PARTING: Duration = Duration::from_millis(250);
 /// Silence on a connection after which the peer is asked whether it is there.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 /// How long it may take to answer that.
@@ -225,10 +227,14 @@ async fn serve(
     // The next start goes on with it.
     finishing.abort();
     drop(stop);
-    match tokio::time::timeout(LINGER, &mut serving).await {
-        Ok(ended) => ended?.map_err(|error| Error::Network(error.to_string())),
-        Err(_) => {
-            // Somebody only watches, such as a client of the health service: nothing is lost by hanging up.
+    let parting = async {
+        tokio::time::timeout(LINGER, app.meters().rpcs().none_at_work()).await.ok();
+        tokio::time::sleep(PARTING).await;
+    };
+    tokio::select! {
+        ended = &mut serving => ended?.map_err(|error| Error::Network(error.to_string())),
+        () = parting => {
+            // Somebody is silent or only watches, such as a client of the health service: nothing is lost by hanging up.
             serving.abort();
             Ok(())
         }

@@ -2,13 +2,16 @@
 
 use antiphon::domain::fault::Reason;
 use antiphon::grpc::pb;
+use pb::workspace_service_client::WorkspaceServiceClient;
+use tokio_stream::StreamExt;
 use tonic::{Code, Request};
 use tonic_types::StatusExt;
 
 use crate::support::provider::{Gate, Outcome, Provider};
-use crate::support::server::{Running, openai, openai_with};
+use crate::support::server::{Running, openai, openai_with, scripted};
+use crate::support::transfer::export;
 use crate::support::{ask, refused, within};
-use crate::{look, raw, stub};
+use crate::{look, metrics, raw, stub};
 
 fn finishing(request: pb::ExecutionRequest) -> pb::ExecutionRequest {
     pb::ExecutionRequest { on_disconnect: pb::OnDisconnect::Finish.into(), ..request }
@@ -238,4 +241,40 @@ async fn a_full_backend_refuses_before_the_claim() {
         call(id).await.unwrap().unwrap();
     }
     assert_eq!(provider.count(), 3);
+}
+
+/// Whoever opened a stream of requests and says nothing is told at once, instead of holding up the end.
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_streams_are_told_of_the_end() {
+    let mut server = Running::start(scripted("")).await;
+    let lines = export(&server, Vec::new()).await.0;
+    let open = pb::ImportRequest { part: Some(pb::import_request::Part::Open(pb::ImportOpen::default())) };
+    let first = pb::TransferChunk {
+        lines_json: lines.lines().take(1).map(|line| format!("{line}\n")).collect(),
+        first_line: 1,
+    };
+    let first = pb::ImportRequest { part: Some(pb::import_request::Part::Chunk(first)) };
+    let mut importing = server
+        .admin()
+        .import(tokio_stream::iter([open, first]).chain(tokio_stream::pending()))
+        .await
+        .unwrap()
+        .into_inner();
+    let mut coordinating = server.exchanges().coordinate(tokio_stream::pending()).await.unwrap().into_inner();
+    let mut workspaces = WorkspaceServiceClient::new(server.fresh_channel());
+    let writing = tokio::spawn(async move { workspaces.stream_write_document(tokio_stream::pending()).await });
+    within("the document to be begun", async {
+        let line = "antiphon_rpcs_at_work{method=\"WorkspaceService/StreamWriteDocument\"} 1";
+        while !metrics::get(server.address(), "/metrics").await.contains(line) {}
+    })
+    .await;
+    server.stop().await;
+    let told = [
+        within("the import", importing.message()).await.unwrap_err(),
+        within("the coordination", coordinating.message()).await.unwrap_err(),
+        within("the document", writing).await.unwrap().unwrap_err(),
+    ];
+    for status in told {
+        refused::is(&status, Code::Unavailable, Reason::ShuttingDown);
+    }
 }

@@ -68,7 +68,15 @@ async fn receive(
     use pb::import_request::Part;
     let mut sink: Option<Sink> = None;
     loop {
-        let read = requests.message().await;
+        let read = tokio::select! {
+            read = requests.message() => read,
+            fault = app.shutdown() => {
+                if let Some(Sink::Native(import)) = sink {
+                    import.abandon().await;
+                }
+                return Err(fault);
+            }
+        };
         let unreadable = read.as_ref().err().and_then(|broken| call.unreadable(broken));
         // When the sender is gone there is nobody to tell, and what was read is kept.
         let Some(request) = read.unwrap_or_default() else {
