@@ -175,7 +175,7 @@ impl Door for Guard {
 
     fn refresh(&self) -> Result<bool, Vec<Mistake>> {
         let (mut changed, mut mistakes) = (false, Vec::new());
-        match self.keys.as_deref().map(|file| KeyRing::read(file, &self.limits)) {
+        match self.keys.as_deref().map(|file| self.ring.load().again(file, &self.limits)) {
             Some(Ok(mut ring)) if ring != **self.ring.load() => {
                 ring.goes_on_from(&self.ring.load());
                 let ring = Arc::new(ring);
