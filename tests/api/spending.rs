@@ -163,7 +163,8 @@ async fn runs_of_a_key_are_counted() {
             assert_eq!(limits(&server, &limited).await, [used("runs_at_once", 2, 2, "count")]);
             let over = capture(&server, &limited, "three").await.unwrap_err();
             refused::is(&over, Code::ResourceExhausted, Reason::LimitExceeded);
-            assert_eq!(refused::fact(&over, "limit"), "runs_at_once");
+            let facts = ["limit", "max", "value"].map(|key| refused::fact(&over, key));
+            assert_eq!(facts, ["runs_at_once", "2", "3"]);
             assert!(over.get_details_retry_info().is_some());
             // Who joins a run that is at work takes no place.
             let joins = capture(&server, &limited, "one");
@@ -262,7 +263,8 @@ async fn streams_of_a_key_are_counted() {
     first.decision().await;
     let more = pb::CoordinateRequest { frame: Some(begin()) };
     let over = call(&server, "ExchangeService/Coordinate", &more, &header).await.unwrap_err();
-    assert_eq!(refused::fact(&over, "limit"), "coordinations_at_once");
+    let facts = ["limit", "max", "value"].map(|key| refused::fact(&over, key));
+    assert_eq!(facts, ["coordinations_at_once", "1", "2"]);
     let seen = limits(&server, &limited).await;
     assert_eq!(seen, [used("streams_at_once", 1, 2, "count"), used("coordinations_at_once", 1, 1, "count")]);
     first.act(stop()).await;

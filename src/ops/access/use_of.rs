@@ -73,11 +73,11 @@ impl Place {
         for (counter, name, max) in of.counters(kind) {
             let before = counter.fetch_add(1, Ordering::AcqRel);
             if let Some(max) = max.filter(|max| before >= *max) {
-                over_limit = over_limit.or(Some((name, max)));
+                over_limit = over_limit.or(Some((name, max, before.saturating_add(1))));
             }
         }
         let place = Self(Arc::clone(of), kind);
-        let Some((name, max)) = over_limit else { return Ok(place) };
+        let Some((name, max, value)) = over_limit else { return Ok(place) };
         let what = match name {
             "calls_at_once" => "calls",
             "streams_at_once" => "streams",
@@ -86,7 +86,7 @@ impl Place {
         let message = format!(
             "{what} with this credential are at work, {max} of them, and it may have no more: wait for one to end"
         );
-        Err(over(name, max, AGAIN_MS, message))
+        Err(over(name, max, value, AGAIN_MS, message))
     }
 }
 
@@ -115,7 +115,7 @@ impl Uses {
             let wait = not_until.wait_time_from(DefaultClock::default().now());
             let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
             let message = format!("this credential may begin {max} calls in a second: come again in {wait} ms");
-            return Err(over("calls_per_second", max, wait, message));
+            return Err(over("calls_per_second", max, max.saturating_add(1), wait, message));
         }
         Ok(Pass::holding(place))
     }
@@ -143,8 +143,10 @@ impl Uses {
     }
 }
 
-fn over(limit: &str, max: u32, again: u64, message: String) -> Fault {
-    Fault::new(Reason::LimitExceeded, message).with("limit", limit).with("max", max).retry_after(again)
+/// Beyond a limit; `value` is what it would have been with this call.
+fn over(limit: &str, max: u32, value: u32, again: u64, message: String) -> Fault {
+    let fault = Fault::new(Reason::LimitExceeded, message).with("limit", limit).with("max", max);
+    fault.with("value", value).retry_after(again)
 }
 
 #[cfg(test)]
@@ -205,7 +207,8 @@ mod tests {
             uses.enter(&somebody("k", &limits), CallKind::Unary).unwrap();
         }
         let fault = refused(&uses, &limits, CallKind::Unary);
-        assert_eq!(fault.metadata["limit"], "calls_per_second");
+        assert_eq!(["limit", "max", "value"].map(|fact| fault.metadata[fact].as_str()), ["calls_per_second", "3", "4"]);
         assert!(fault.retry_after_ms.unwrap() <= 1_001);
+        assert_eq!(["max", "value"].map(|fact| fault.metadata[fact].as_str()), ["2", "3"]);
     }
 }
