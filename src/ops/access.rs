@@ -162,7 +162,7 @@ impl Door for Guard {
         // Those of which nothing was seen yet.
         for principal in ring.limited() {
             if !all.iter().any(|used| used.principal.name == principal.name) {
-                all.push(AtWork { principal: principal.clone(), calls: 0, streams: 0, coordinations: 0 });
+                all.push(AtWork { principal: principal.clone(), calls: 0, lately: 0, streams: 0, coordinations: 0 });
             }
         }
         all.retain(|used| match (&used.principal.opens, only) {

@@ -120,6 +120,8 @@ pub struct AtWork {
     pub principal: Principal,
     /// Calls, streams among them.
     pub calls: u32,
+    /// Calls that began lately and count against how many may begin in a second.
+    pub lately: u32,
     /// Streams, those of coordinations among them.
     pub streams: u32,
     /// Streams of coordinations.
@@ -168,6 +170,7 @@ impl AtWork {
         let of = |name, used, max: Option<u32>| max.map(|max| LimitUse::count(&self.principal, name, used, max));
         [
             of("calls_at_once", self.calls, limits.calls_at_once),
+            of("calls_per_second", self.lately, limits.calls_per_second),
             of("streams_at_once", self.streams, limits.streams_at_once),
             of("coordinations_at_once", self.coordinations, limits.coordinations_at_once),
         ]
@@ -190,12 +193,12 @@ mod tests {
         assert_eq!(toml::from_str::<Limits>(&toml::to_string(&both).unwrap()).unwrap(), both);
         let nothing = Limits { calls_at_once: Some(0), tokens_per_day: Some(0), ..Limits::default() };
         assert_eq!(nothing.problems().len(), 2);
-        assert!(toml::from_str::<Limits>("cost_per_day = 5").is_err());
-        let error = toml::from_str::<Limits>("cost_per_day = \"5\"").unwrap_err().to_string();
-        assert!(error.contains("such as `2.50 USD`"), "{error}");
         let most = |tokens| Limits { tokens_per_day: Some(tokens), ..Limits::default() }.problems();
         assert_eq!(most(9_223_372_036_854_775_807), []);
         let told = "is 9223372036854775808: it must be 1 to 9223372036854775807".to_owned();
         assert_eq!(most(9_223_372_036_854_775_808), [("tokens_per_day", told)]);
+        assert!(toml::from_str::<Limits>("cost_per_day = 5").is_err());
+        let error = toml::from_str::<Limits>("cost_per_day = \"5\"").unwrap_err().to_string();
+        assert!(error.contains("such as `2.50 USD`"), "{error}");
     }
 }

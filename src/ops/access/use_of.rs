@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use governor::middleware::StateInformationMiddleware;
+use governor::{DefaultDirectRateLimiter, NotUntil, Quota, RateLimiter};
 
 use crate::app::access::{AtWork, CallKind, Limits, Opens, Pass, Principal};
 use crate::domain::fault::{Fault, Reason};
@@ -26,16 +28,52 @@ struct Use {
     calls: AtomicU32,
     streams: AtomicU32,
     coordinations: AtomicU32,
-    pace: Option<DefaultDirectRateLimiter>,
+    pace: Option<Pace>,
+}
+
+type Instant = <DefaultClock as Clock>::Instant;
+
+/// How fast calls begin.
+struct Pace {
+    max: NonZeroU32,
+    limiter: DefaultDirectRateLimiter<StateInformationMiddleware>,
+    /// When a call was last let in, and how many counted then. The limiter tells it only to who takes a place.
+    held: Mutex<Option<(Instant, u32)>>,
+}
+
+impl Pace {
+    fn new(max: NonZeroU32) -> Self {
+        let limiter = RateLimiter::direct(Quota::per_second(max)).with_middleware();
+        Self { max, limiter, held: Mutex::default() }
+    }
+
+    /// Lets a call begin, or says when it may.
+    fn check(&self) -> Result<(), NotUntil<Instant>> {
+        // Whoever held it only put a figure there.
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = self.limiter.check()?;
+        let counted = self.max.get().saturating_sub(snapshot.remaining_burst_capacity());
+        *held = Some((DefaultClock::default().now(), counted));
+        Ok(())
+    }
+
+    /// How many calls count now.
+    fn held(&self) -> u32 {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((at, counted)) = *held else { return 0 };
+        counted_after(counted, self.max, DefaultClock::default().now().duration_since(at))
+    }
+}
+
+/// How many of the calls that counted still do after a time: they give their places back one after the other, all of them within a second.
+fn counted_after(counted: u32, max: NonZeroU32, since: Duration) -> u32 {
+    let back = since.as_micros().saturating_mul(max.get().into()) / 1_000_000;
+    counted.saturating_sub(u32::try_from(back).unwrap_or(u32::MAX))
 }
 
 impl Use {
     fn new(principal: Principal) -> Self {
-        let pace = principal
-            .limits
-            .calls_per_second
-            .and_then(NonZeroU32::new)
-            .map(|calls| RateLimiter::direct(Quota::per_second(calls)));
+        let pace = principal.limits.calls_per_second.and_then(NonZeroU32::new).map(Pace::new);
         let (calls, streams, coordinations) = <(AtomicU32, AtomicU32, AtomicU32)>::default();
         Self { principal, calls, streams, coordinations, pace }
     }
@@ -59,7 +97,8 @@ impl Use {
     fn at_work(&self) -> AtWork {
         let count = |of: &AtomicU32| of.load(Ordering::Acquire);
         let (calls, streams, coordinations) = (count(&self.calls), count(&self.streams), count(&self.coordinations));
-        AtWork { principal: self.principal.clone(), calls, streams, coordinations }
+        let lately = self.pace.as_ref().map_or(0, Pace::held);
+        AtWork { principal: self.principal.clone(), calls, lately, streams, coordinations }
     }
 }
 
@@ -170,6 +209,7 @@ mod tests {
         let (first, _second) = (enter("k").unwrap(), enter("k").unwrap());
         let fault = refused(&uses, &limits, CallKind::Unary);
         assert_eq!((fault.reason, fault.metadata["limit"].as_str()), (Reason::LimitExceeded, "calls_at_once"));
+        assert_eq!(["max", "value"].map(|fact| fault.metadata[fact].as_str()), ["2", "3"]);
         assert!(fault.retry_after_ms.is_some());
         assert!(enter("other").is_ok());
         drop(first);
@@ -209,6 +249,14 @@ mod tests {
         let fault = refused(&uses, &limits, CallKind::Unary);
         assert_eq!(["limit", "max", "value"].map(|fact| fault.metadata[fact].as_str()), ["calls_per_second", "3", "4"]);
         assert!(fault.retry_after_ms.unwrap() <= 1_001);
-        assert_eq!(["max", "value"].map(|fact| fault.metadata[fact].as_str()), ["2", "3"]);
+    }
+    #[test]
+    fn what_counts_of_a_second_comes_back_with_it() {
+        let four = NonZeroU32::new(4).unwrap();
+        assert_eq!(Pace::new(four).held(), 0);
+        for (ms, counted, left) in [(0, 3, 3), (249, 3, 3), (250, 3, 2), (749, 3, 1), (750, 3, 0), (60_000, 4, 0)] {
+            assert_eq!(counted_after(counted, four, Duration::from_millis(ms)), left, "{ms}");
+        }
+        assert_eq!(counted_after(7, NonZeroU32::MAX, Duration::MAX), 0);
     }
 }
