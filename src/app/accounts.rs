@@ -74,6 +74,7 @@ impl Accounts {
         Err(Fault::new(Reason::LimitExceeded, message)
             .with("limit", "runs_at_once")
             .with("max", max)
+            .with("value", before.saturating_add(1))
             .retry_after(AGAIN_MS))
     }
 

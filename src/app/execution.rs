@@ -82,7 +82,7 @@ impl App {
                 Err(Fault::new(Reason::LimitExceeded, message)
                     .with("limit", "max_runs")
                     .with("max", self.limits.max_runs)
-                    .with("value", self.limits.max_runs)
+                    .with("value", self.limits.max_runs.saturating_add(1))
                     .retry_after(1_000))
             }
             Entered::Lead(flight) => {

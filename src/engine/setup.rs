@@ -139,6 +139,12 @@ impl Setup {
         profiles.find(of).and_then(|profile| profile.prices.as_ref())
     }
 
+    /// The currencies that some profile has prices in.
+    pub fn currencies(&self) -> BTreeSet<&str> {
+        let prices = self.catalog.profiles.values().filter_map(|profile| profile.prices.as_ref());
+        prices.map(|prices| prices.currency.as_str()).collect()
+    }
+
     /// What calls come to, by the prices that there are. One that was given up before its provider said what it consumed counts as `cut`.
     pub fn spent(&self, observations: &[Observation], cut: &Usage) -> Spent {
         let mut sum = Spent::default();

@@ -60,6 +60,7 @@ impl Admission {
             Fault::new(Reason::LimitExceeded, message)
                 .with("limit", "health_calls")
                 .with("max", UNASKED)
+                .with("value", UNASKED + 1)
                 .retry_after(1_000)
         })?;
         Ok(Pass::holding(place))

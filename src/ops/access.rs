@@ -162,7 +162,7 @@ impl Door for Guard {
         // Those of which nothing was seen yet.
         for principal in ring.limited() {
             if !all.iter().any(|used| used.principal.name == principal.name) {
-                all.push(AtWork { principal: principal.clone(), calls: 0, streams: 0, coordinations: 0 });
+                all.push(AtWork { principal: principal.clone(), calls: 0, lately: 0, streams: 0, coordinations: 0 });
             }
         }
         all.retain(|used| match (&used.principal.opens, only) {
@@ -175,7 +175,7 @@ impl Door for Guard {
 
     fn refresh(&self) -> Result<bool, Vec<Mistake>> {
         let (mut changed, mut mistakes) = (false, Vec::new());
-        match self.keys.as_deref().map(|file| KeyRing::read(file, &self.limits)) {
+        match self.keys.as_deref().map(|file| self.ring.load().again(file, &self.limits)) {
             Some(Ok(mut ring)) if ring != **self.ring.load() => {
                 ring.goes_on_from(&self.ring.load());
                 let ring = Arc::new(ring);

@@ -215,7 +215,7 @@ async fn serve(
         () = shutdown => None,
         ended = &mut serving => Some(ended),
         never = reloads(app, reload) => match never {},
-        never = locks.clone().look() => match never {},
+        never = locks.clone().look(|| app.engine().setup()) => match never {},
     };
     watch.stop().await;
     if let Some(ended) = ended {

@@ -273,7 +273,7 @@ async fn a_key_that_asks_too_much_is_told_when_to_come_again() {
     }
     let status = refusals.last().unwrap();
     refused::is(status, Code::ResourceExhausted, Reason::LimitExceeded);
-    assert_eq!((refused::fact(status, "limit"), refused::fact(status, "max")), ("calls_per_second".into(), "2".into()));
+    assert_eq!(["limit", "max", "value"].map(|key| refused::fact(status, key)), ["calls_per_second", "2", "3"]);
     assert!(tonic_types::StatusExt::get_details_retry_info(status).is_some());
     // A stream is a call for as long as it is there, and what it holds comes free with it.
     let first = ask::capture_on_new("t", ask::text("hi"));
@@ -283,7 +283,7 @@ async fn a_key_that_asks_too_much_is_told_when_to_come_again() {
     let mut stream = Loop::on_with(server.fresh_channel(), &[("authorization", &other)], begin).await;
     stream.decision().await;
     let status = namespace(&server, &[("authorization", &other)]).await.unwrap_err();
-    assert_eq!(refused::fact(&status, "limit"), "calls_at_once");
+    assert_eq!(["limit", "max", "value"].map(|key| refused::fact(&status, key)), ["calls_at_once", "1", "2"]);
     stream.act(stop()).await;
     stream.ended().await;
     drop(stream);
@@ -399,7 +399,8 @@ async fn who_is_asked_for_nothing_takes_little() {
         assert!(watching.len() < 1_000, "there is a limit");
     };
     refused::is(&refused, Code::ResourceExhausted, Reason::LimitExceeded);
-    assert_eq!(refused::fact(&refused, "limit"), "health_calls");
+    let facts = ["limit", "max", "value"].map(|key| refused::fact(&refused, key));
+    assert_eq!(facts, ["health_calls", "256", "257"]);
     drop(watching);
     let freed = async {
         while client.check(HealthCheckRequest::default()).await.is_err() {

@@ -163,7 +163,8 @@ async fn runs_of_a_key_are_counted() {
             assert_eq!(limits(&server, &limited).await, [used("runs_at_once", 2, 2, "count")]);
             let over = capture(&server, &limited, "three").await.unwrap_err();
             refused::is(&over, Code::ResourceExhausted, Reason::LimitExceeded);
-            assert_eq!(refused::fact(&over, "limit"), "runs_at_once");
+            let facts = ["limit", "max", "value"].map(|key| refused::fact(&over, key));
+            assert_eq!(facts, ["runs_at_once", "2", "3"]);
             assert!(over.get_details_retry_info().is_some());
             // Who joins a run that is at work takes no place.
             let joins = capture(&server, &limited, "one");
@@ -262,7 +263,8 @@ async fn streams_of_a_key_are_counted() {
     first.decision().await;
     let more = pb::CoordinateRequest { frame: Some(begin()) };
     let over = call(&server, "ExchangeService/Coordinate", &more, &header).await.unwrap_err();
-    assert_eq!(refused::fact(&over, "limit"), "coordinations_at_once");
+    let facts = ["limit", "max", "value"].map(|key| refused::fact(&over, key));
+    assert_eq!(facts, ["coordinations_at_once", "1", "2"]);
     let seen = limits(&server, &limited).await;
     assert_eq!(seen, [used("streams_at_once", 1, 2, "count"), used("coordinations_at_once", 1, 1, "count")]);
     first.act(stop()).await;
@@ -274,6 +276,42 @@ async fn streams_of_a_key_are_counted() {
         }
     };
     within("the place of the stream", freed).await;
+}
+
+/// The call that asks counts as well, until its place comes back; a key of which no call came yet is shown with none.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_of_a_second_are_shown() {
+    let mut keys = Keys::default();
+    let one = Limits { calls_per_second: Some(1), ..Limits::default() };
+    let limited = keys.limited("a", &["admin"], one.clone());
+    let (_silent, operator) = (keys.limited("b", &["admin"], one), keys.make("*", &["admin"]));
+    let server = Running::start_beside(config(""), |folder| keys.write(folder)).await;
+    // A second may pass before the answer on a slow machine, and the call after it may come too soon.
+    let counted = async {
+        loop {
+            let header = [("authorization", limited.as_str())];
+            let Ok(answer) = call(&server, "AdminService/Stats", &pb::StatsRequest {}, &header).await else { continue };
+            let limits = pb::StatsResponse::decode(answer.as_slice()).unwrap().limits;
+            let [shown] = limits.as_slice() else { panic!("{limits:?}") };
+            assert_eq!((shown.name.as_str(), shown.value, shown.unit.as_str()), ("calls_per_second", 1, "count"));
+            if shown.used == 1 {
+                break;
+            }
+            assert_eq!(shown.used, 0);
+        }
+    };
+    within("the call to be counted", counted).await;
+    let freed = async {
+        loop {
+            let seen = limits(&server, &operator).await;
+            let of_keys: Vec<_> = seen.into_iter().filter(|(name, ..)| name == "calls_per_second").collect();
+            assert_eq!(of_keys.len(), 2, "{of_keys:?}");
+            if of_keys.iter().all(|(_, used, ..)| *used == 0) {
+                break;
+            }
+        }
+    };
+    within("the place to come back", freed).await;
 }
 
 /// Who takes an answer and hangs up before its end has spent what was sent and what came of it.

@@ -110,6 +110,23 @@ fn what_is_said_at_the_prompt_ends_it_as_it_says() {
     }
 }
 
+/// An id where a text stands was once sent to the model as what to say.
+#[test]
+fn an_id_is_no_text_unless_it_is_meant_to_be() {
+    let server = Server::start();
+    let id = server.run(["capture", "hello"]).after("exchange");
+    for arguments in [&["coordinate", &id][..], &["coordinate", "--new-thread", "t", &id]] {
+        let said = server.say(arguments);
+        assert_eq!(said.code, Some(2), "{said:#?}");
+        assert!(said.err.contains(&format!("did you mean --from {id}?")), "{said:#?}");
+        assert!(said.err.contains("--messages"), "{said:#?}");
+    }
+    assert_eq!(server.json(&["runs"])["runs"].as_array().unwrap().len(), 1, "nothing was asked");
+    let file = server.file("said.json", &format!(r#"[{{"role": "user", "content": "{id}"}}]"#));
+    let said = server.feed(&["coordinate", "--messages", file.to_str().unwrap()], "/stop\n");
+    assert_eq!((said.code, said.out), (Some(0), echo(&id, 1)));
+}
+
 #[test]
 fn nothing_is_left_of_an_ephemeral_one() {
     let server = Server::start();

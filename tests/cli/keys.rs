@@ -164,3 +164,61 @@ fn a_link_to_the_file_stays_a_link() {
     assert!(link.is_symlink() && std::fs::read_to_string(&real).unwrap().contains("me"));
     assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
 }
+
+/// What is said where a limit to what may be spent has a currency in which nothing has prices.
+fn unpriced(whose: &str, currency: &str) -> String {
+    format!("cost_per_day of {whose} is in {currency}, in which no profile has prices")
+}
+
+/// The first that was heard of it was the refusal of each call.
+#[test]
+fn a_key_with_a_limit_in_a_currency_without_prices_is_told_of() {
+    let server = asking();
+    let create = |more: &[&str]| {
+        let made = key(&server, &[&["k", "--scope", "read,admin", "--all-namespaces"], more].concat());
+        let secret = made["key"].as_str().unwrap().to_owned();
+        let with_key =
+            |arguments: &[&str]| Said::of(server.command(arguments).env("ANTIPHON_KEY", &secret).output().unwrap());
+        until("the key to be taken", || with_key(&["threads"]).code == Some(0));
+        (format!("key `{}`", made["id"].as_str().unwrap()), secret)
+    };
+    let (euros, _) = create(&["--cost-per-day", "5 EUR"]);
+    let (dollars, _) = create(&["--cost-per-day", "5 USD"]);
+    // What one look at the file has to say is said before the next.
+    let (_, operator) = create(&[]);
+    let file = server.home.path().join("antiphon.toml");
+    let prices =
+        "[profiles.canned.prices]\ncurrency = \"USD\"\ninput_per_million = \"1\"\noutput_per_million = \"1\"\n";
+    std::fs::write(&file, std::fs::read_to_string(&file).unwrap() + prices).unwrap();
+    let reloaded = Said::of(server.command(["reload"]).env("ANTIPHON_KEY", &operator).output().unwrap());
+    assert_eq!(reloaded.code, Some(0), "{reloaded:#?}");
+    let checked = server.run(["check"]);
+    assert!(checked.err.contains(&unpriced(&euros, "EUR")) && !checked.err.contains(&dollars), "{checked:#?}");
+    let remedy = "give profiles `prices` in EUR, which may be 0, or limit it in USD, or limit tokens_per_day instead";
+    assert!(checked.err.contains(remedy), "{checked:#?}");
+    server.signal("TERM");
+    let (_, log, _) = server.ended();
+    let said = |event: &str, what: &str| log.lines().any(|line| line.contains(event) && line.contains(what));
+    assert!(said("access.note", &unpriced(&euros, "EUR")) && said("access.note", &unpriced(&dollars, "USD")), "{log}");
+    assert!(said("configuration.note", &unpriced(&euros, "EUR")), "{log}");
+    assert!(!said("configuration.note", &dollars), "{log}");
+}
+
+#[test]
+fn a_limit_of_all_in_a_currency_without_prices_is_told_of_at_the_start() {
+    let server = asking();
+    server.signal("TERM");
+    let (_, _, home) = server.ended();
+    let file = home.path().join("antiphon.toml");
+    let limit = "[access.limits]\ncost_per_day = \"2 CHF\"\n";
+    std::fs::write(&file, std::fs::read_to_string(&file).unwrap() + limit).unwrap();
+    let told = unpriced("`[access.limits]`", "CHF");
+    let checked = Said::of(binary(home.path()).args(["check", "--json"]).output().unwrap());
+    assert!(checked.code == Some(0) && checked.out.contains(&told), "{checked:#?}");
+    // A key that has no limit of its own is not named for it.
+    assert_eq!(Said::of(binary(home.path()).args(["keys", "create", "k"]).output().unwrap()).code, Some(0));
+    let server = Server::at(home, &["--ephemeral"]);
+    server.signal("TERM");
+    let (_, log, _) = server.ended();
+    assert!(log.contains(&told) && !log.contains("key `"), "{log}");
+}

@@ -112,6 +112,33 @@ fn a_file_that_was_cut_or_is_another_is_refused_with_the_way_out() {
     assert_eq!(other.feed(&["import"], &lines).out, "0 exchanges stored, 2 on record already\n");
 }
 
+/// What is wrong with a file is told with what to do about it, and before anything is written.
+#[test]
+fn a_file_that_cannot_be_read_or_written_says_what_to_do() {
+    let (server, _) = furnished();
+    let home = server.home.path();
+    std::fs::write(home.join("packed.gz"), [0x1f, 0x8b, 8, 0, 0xff, 0xfe, 0, 1]).unwrap();
+    std::fs::create_dir(home.join("folder")).unwrap();
+    for (arguments, what, next) in [
+        (["import", "no-such-file"], "no-such-file: there is no such file", "antiphon export FILE"),
+        (["import", "packed.gz"], "packed.gz: is not text", "unpack it first"),
+        (["import", "folder"], "folder: is a folder", "name a file in it"),
+        (["export", "folder"], "folder: is a folder", "such as folder/antiphon.jsonl"),
+        (["backup", "folder"], "folder: is a folder", "such as folder/antiphon.jsonl"),
+        (["export", "nowhere/all.jsonl"], "nowhere/all.jsonl.partial: ", "a folder that is there"),
+    ] {
+        let said = server.say(arguments);
+        assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{said:#?}");
+        let (error, advice) = said.err.trim_end().split_once('\n').unwrap_or_else(|| panic!("{said:#?}"));
+        assert!(error.starts_with(&format!("error: {what}")), "{said:#?}");
+        assert!(advice.starts_with("next: ") && advice.contains(next) && !advice.contains('\n'), "{said:#?}");
+    }
+    assert!(!home.join("folder.partial").exists(), "what would only lie about is not begun");
+    let said = server.say(["import", "packed.gz", "--json"]);
+    let error: Value = serde_json::from_str(&said.err).unwrap();
+    assert!(error["error"]["next"].as_str().unwrap().contains("unpack"), "{error}");
+}
+
 // A reader that has enough ends the export, and the server goes on.
 #[test]
 fn a_reader_that_goes_away_ends_an_export() {

@@ -40,6 +40,56 @@ fn wrong_fields_and_wrong_profiles_are_named() {
     );
 }
 
+/// What to do next is something that works: on a thread that is not there, and on one that has no exchanges yet.
+#[test]
+fn the_way_on_from_a_thread_is_one_that_works() {
+    let server = Server::start();
+    let next = |said: &Said| {
+        let line = said.err.lines().find_map(|line| line.strip_prefix("next: "));
+        line.unwrap_or_else(|| panic!("no next in {said:#?}")).to_owned()
+    };
+    let missing = server.say(["capture", "hi", "--thread", "plans"]);
+    assert!(missing.code == Some(1) && missing.err.contains("THREAD_NOT_FOUND"), "{missing:#?}");
+    let way = next(&missing);
+    for expected in ["antiphon threads lists", "antiphon capture --new-thread plans", "antiphon threads create plans"] {
+        assert!(way.contains(expected), "{expected} is missing in {way}");
+    }
+    let made = server.run(["threads", "create", "plans"]);
+    assert_eq!((made.out.as_str(), next(&made)), ("plans\n", "antiphon capture --thread plans \"…\"".to_owned()));
+    let taken = server.say(["capture", "hi", "--new-thread", "plans"]);
+    assert!(next(&taken).contains("antiphon capture --thread plans TEXT where it is empty"), "{taken:#?}");
+    assert!(next(&server.say(["continue", "--thread", "plans", "hi"])).starts_with("antiphon capture --thread plans"));
+    let head = server.run(["capture", "hi", "--thread", "plans"]).after("exchange");
+    let made = server.run(["threads", "create", "more", "--at", &head]);
+    assert_eq!(next(&made), "antiphon continue --thread more \"…\"");
+    assert_eq!(server.run(["threads", "create", "quiet", "--json"]).err, "");
+}
+
+/// Every option that takes a time says how one is written.
+#[test]
+fn a_time_that_is_none_is_told_how_one_is_written() {
+    let home = tempfile::tempdir().unwrap();
+    let lengths: [&[&str]; 8] = [
+        &["info", "--timeout", "abc"],
+        &["capture", "hi", "--timeout", "30"],
+        &["coordinate", "hi", "--decision-timeout", "abc"],
+        &["prepare", "hi", "--expires-in", "abc"],
+        &["keys", "create", "k", "--expires", "abc"],
+        &["gc", "--grace", "abc"],
+        &["gc", "--max-duration", "abc"],
+        &["expire", "--thread", "t", "--in", "abc"],
+    ];
+    let moments: [&[&str]; 2] =
+        [&["tools", "occurrences", "t", "--from", "abc"], &["tools", "occurrences", "t", "--before", "abc"]];
+    let all = lengths.map(|typed| (typed, "such as `500ms`, `30s`, `2m`, `1h 30m` or `90d`"));
+    for (arguments, expected) in all.into_iter().chain(moments.map(|typed| (typed, "such as `2026-01-31T12:00:00Z`"))) {
+        let said = Said::of(binary(home.path()).args(arguments).output().unwrap());
+        assert_eq!(said.code, Some(2), "{arguments:?}: {said:#?}");
+        let option = arguments[arguments.len() - 2];
+        assert!(said.err.contains(expected) && said.err.contains(option), "{arguments:?}: {}", said.err);
+    }
+}
+
 #[test]
 fn what_makes_no_sense_ends_with_two() {
     let home = tempfile::tempdir().unwrap();

@@ -47,6 +47,20 @@ impl Limits {
         }
     }
 
+    /// The most tokens of a day: the largest integer that every reader of TOML has.
+    pub const MAX_TOKENS: u64 = i64::MAX.cast_unsigned();
+
+    /// The most that a limit of this name can be; nothing for what is none, or no number.
+    pub fn most(name: &str) -> Option<u64> {
+        match name {
+            "calls_at_once" | "calls_per_second" | "streams_at_once" | "coordinations_at_once" | "runs_at_once" => {
+                Some(u32::MAX.into())
+            }
+            "tokens_per_day" => Some(Self::MAX_TOKENS),
+            _ => None,
+        }
+    }
+
     /// What is wrong with them: the key and the mistake.
     pub fn problems(&self) -> Vec<(&'static str, String)> {
         let all = [
@@ -57,10 +71,12 @@ impl Limits {
             ("runs_at_once", self.runs_at_once.map(u64::from)),
             ("tokens_per_day", self.tokens_per_day),
         ];
-        let wrong = all.into_iter().filter(|(_, limit)| *limit == Some(0));
-        wrong
-            .map(|(key, _)| (key, "must be at least 1: a key that may do nothing is better revoked".to_owned()))
-            .collect()
+        let wrong = |(key, limit): (&'static str, Option<u64>)| match (limit?, Self::most(key)?) {
+            (0, _) => Some((key, "must be at least 1: a key that may do nothing is better revoked".to_owned())),
+            (limit, most) if limit > most => Some((key, format!("is {limit}: it must be 1 to {most}"))),
+            _ => None,
+        };
+        all.into_iter().filter_map(wrong).collect()
     }
 
     /// What may be spent in a day.
@@ -104,6 +120,8 @@ pub struct AtWork {
     pub principal: Principal,
     /// Calls, streams among them.
     pub calls: u32,
+    /// Calls that began lately and count against how many may begin in a second.
+    pub lately: u32,
     /// Streams, those of coordinations among them.
     pub streams: u32,
     /// Streams of coordinations.
@@ -152,6 +170,7 @@ impl AtWork {
         let of = |name, used, max: Option<u32>| max.map(|max| LimitUse::count(&self.principal, name, used, max));
         [
             of("calls_at_once", self.calls, limits.calls_at_once),
+            of("calls_per_second", self.lately, limits.calls_per_second),
             of("streams_at_once", self.streams, limits.streams_at_once),
             of("coordinations_at_once", self.coordinations, limits.coordinations_at_once),
         ]
@@ -174,6 +193,10 @@ mod tests {
         assert_eq!(toml::from_str::<Limits>(&toml::to_string(&both).unwrap()).unwrap(), both);
         let nothing = Limits { calls_at_once: Some(0), tokens_per_day: Some(0), ..Limits::default() };
         assert_eq!(nothing.problems().len(), 2);
+        let most = |tokens| Limits { tokens_per_day: Some(tokens), ..Limits::default() }.problems();
+        assert_eq!(most(9_223_372_036_854_775_807), []);
+        let told = "is 9223372036854775808: it must be 1 to 9223372036854775807".to_owned();
+        assert_eq!(most(9_223_372_036_854_775_808), [("tokens_per_day", told)]);
         assert!(toml::from_str::<Limits>("cost_per_day = 5").is_err());
         let error = toml::from_str::<Limits>("cost_per_day = \"5\"").unwrap_err().to_string();
         assert!(error.contains("such as `2.50 USD`"), "{error}");

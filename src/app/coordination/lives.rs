@@ -46,13 +46,15 @@ impl Lives {
     /// Room for one more stream.
     pub(super) fn stream(&self, max: usize) -> Result<Place, Fault> {
         let place = Place(Arc::clone(&self.streams));
-        if self.streams.fetch_add(1, Ordering::AcqRel) < max {
+        let before = self.streams.fetch_add(1, Ordering::AcqRel);
+        if before < max {
             return Ok(place);
         }
         let message = format!("{max} streams of coordinations are attached, which is the limit: wait a moment");
         Err(Fault::new(Reason::LimitExceeded, message)
             .with("limit", "max_coordination_streams")
             .with("max", max)
+            .with("value", before.saturating_add(1))
             .retry_after(1_000))
     }
 

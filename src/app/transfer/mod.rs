@@ -270,5 +270,6 @@ impl App {
 
 fn too_many() -> Fault {
     let message = format!("{MAX_AT_WORK} exports and backups are at work, which is the limit: wait for one of them");
-    Fault::new(Reason::LimitExceeded, message).with("limit", "exports").with("max", MAX_AT_WORK).retry_after(5_000)
+    let fault = Fault::new(Reason::LimitExceeded, message).with("limit", "exports").with("max", MAX_AT_WORK);
+    fault.with("value", MAX_AT_WORK + 1).retry_after(5_000)
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -91,11 +92,16 @@ impl KeyFile {
     /// # Errors
     /// When it is not there, cannot be read, or is no file of keys.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = fs::read_to_string(path).map_err(|cause| Error::Io { path: path.to_owned(), cause })?;
-        toml::from_str(&text).map_err(|error| {
+        Self::of(&text(path)?, path)
+    }
+
+    /// Reads a text that came from a file.
+    fn of(text: &str, path: &Path) -> Result<Self, Error> {
+        toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| text[..span.start].lines().count().max(1));
             let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            Error::Text { path: path.to_owned(), what: format!("{line}{}", error.message()) }
+            let what = error.span().and_then(|span| no_limit(text, span)).unwrap_or_else(|| error.message().to_owned());
+            Error::Text { path: path.to_owned(), what: format!("{line}{what}") }
         })
     }
 
@@ -127,6 +133,20 @@ impl KeyFile {
         replace(path, &new, &format!("{HEAD}{text}")).map_err(io)?;
         Ok(done)
     }
+}
+
+fn text(path: &Path) -> Result<String, Error> {
+    fs::read_to_string(path).map_err(|cause| Error::Io { path: path.to_owned(), cause })
+}
+
+/// What is wrong with a limit that is no number which one can be, from where that number stands; nothing where something else does.
+fn no_limit(text: &str, at: Range<usize>) -> Option<String> {
+    let (before, given) = (text.get(..at.start)?, text.get(at)?);
+    let is_number = given.starts_with(|first: char| first.is_ascii_digit() || "+-".contains(first));
+    let key = before.trim_end().strip_suffix('=')?.trim_end();
+    let key = key.rsplit(|part: char| !part.is_ascii_alphanumeric() && part != '_').next()?;
+    let most = Limits::most(key).filter(|_| is_number)?;
+    Some(format!("{key} is {given}: it must be 1 to {most}"))
 }
 
 /// Puts a text where a file is, whole or not at all.
@@ -203,14 +223,26 @@ impl KeyRing {
     /// # Errors
     /// Every mistake at once.
     pub fn read(path: &Path, limits: &Limits) -> Result<Self, Vec<Mistake>> {
-        let mistake = |place: String, message: String| Mistake { file: path.display().to_string(), place, message };
-        let file = KeyFile::read(path).map_err(|error| {
-            let message = match error {
-                Error::Io { cause, .. } => format!("cannot be read: {cause}; `antiphon keys create` makes it"),
-                Error::Text { what, .. } => what,
-            };
-            vec![mistake(String::new(), message)]
-        })?;
+        let file = KeyFile::read(path).map_err(|error| vec![unread(path, error)])?;
+        Self::of(file, path, limits)
+    }
+
+    /// Reads them anew. A file in which nothing stands is one that somebody is about to write, as editors do: with that no key is taken back.
+    ///
+    /// # Errors
+    /// Every mistake at once.
+    pub(super) fn again(&self, path: &Path, limits: &Limits) -> Result<Self, Vec<Mistake>> {
+        let text = text(path).map_err(|error| vec![unread(path, error)])?;
+        if text.trim_ascii().is_empty() && !self.0.is_empty() {
+            let message = "is empty, so the keys that it had are still taken: write it again, or `keys = []` into it to revoke them all";
+            return Err(vec![mistake(path, String::new(), message.to_owned())]);
+        }
+        let file = KeyFile::of(&text, path).map_err(|error| vec![unread(path, error)])?;
+        Self::of(file, path, limits)
+    }
+
+    fn of(file: KeyFile, path: &Path, limits: &Limits) -> Result<Self, Vec<Mistake>> {
+        let mistake = |place, message| mistake(path, place, message);
         let mut ring = BTreeMap::new();
         let mut mistakes = Vec::new();
         for (index, kept) in file.keys.into_iter().enumerate() {
@@ -274,6 +306,19 @@ impl KeyRing {
         let taken = found.principal.expires.is_none_or(|expires| now < expires);
         taken.then(|| Arc::clone(&found.principal))
     }
+}
+
+fn mistake(path: &Path, place: String, message: String) -> Mistake {
+    Mistake { file: path.display().to_string(), place, message }
+}
+
+/// Why the whole file cannot be used.
+fn unread(path: &Path, error: Error) -> Mistake {
+    let message = match error {
+        Error::Io { cause, .. } => format!("cannot be read: {cause}; `antiphon keys create` makes it"),
+        Error::Text { what, .. } => what,
+    };
+    mistake(path, String::new(), message)
 }
 
 impl Key {

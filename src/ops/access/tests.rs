@@ -1,5 +1,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use futures::FutureExt as _;
+
 use super::keys::{Kept, KeyFile, Wanted, make, shown};
 use super::*;
 use crate::app::access::Scope;
@@ -71,6 +73,76 @@ fn every_mistake_in_a_file_is_told_with_its_place() {
     let fields =
         ["[0].id", "[1].namespace", "[2].scopes", "[3].scopes", "[4].blake3", "[5].expires", "[6].name", "[8].id"];
     assert_eq!(places, fields.map(|field| format!("keys{field}")));
+}
+
+/// Of a number that no limit can be it was told that it is no number of some bits, and not of which key.
+#[test]
+fn a_limit_that_cannot_be_is_told_with_its_key_and_the_most() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys");
+    let (_, good) = make(&wanted(None), [7; 32], [1; 4], Moment(0));
+    write(&path, vec![good]);
+    let head = std::fs::read_to_string(&path).unwrap();
+    let with = |limits: &str| {
+        std::fs::write(&path, format!("{head}{limits}\n")).unwrap();
+        KeyRing::read(&path, &Limits::default()).map(|_| ()).map_err(|mistakes| {
+            let Mistake { place, message, .. } = &mistakes[0];
+            format!("{place} {message}")
+        })
+    };
+    let line = head.lines().count() + 2;
+    for (key, most) in [
+        ("calls_at_once", 4_294_967_295_u128),
+        ("calls_per_second", 4_294_967_295),
+        ("streams_at_once", 4_294_967_295),
+        ("coordinations_at_once", 4_294_967_295),
+        ("runs_at_once", 4_294_967_295),
+        ("tokens_per_day", 9_223_372_036_854_775_807),
+    ] {
+        assert_eq!(with(&format!("[keys.limits]\n{key} = {most}")), Ok(()));
+        let more = with(&format!("[keys.limits]\n{key} = {}", most + 1)).unwrap_err();
+        assert!(more.contains(&format!("is {}: it must be 1 to {most}", most + 1)) && more.contains(key), "{more}");
+        // Beyond 64 bits, beyond 128, and below.
+        for given in ["18446744073709551616", "999999999999999999999999999999999999999999", "-1", "1.5"] {
+            let told = format!(" line {line}: {key} is {given}: it must be 1 to {most}");
+            assert_eq!(with(&format!("[keys.limits]\n{key} = {given}")), Err(told));
+        }
+    }
+    let inline = with("limits = { runs_at_once = 3, calls_at_once = 5_000_000_000 }").unwrap_err();
+    assert!(inline.ends_with("calls_at_once is 5_000_000_000: it must be 1 to 4294967295"), "{inline}");
+    let other = with("[keys.limits]\ncalls_at_once = \"many\"").unwrap_err();
+    assert!(other.contains("invalid type"), "{other}");
+}
+
+/// An editor that truncates a file before it writes it revoked every key for a moment, and ended what was at work with them.
+#[test]
+fn an_empty_file_takes_no_key_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("keys");
+    let (key, kept) = make(&wanted(None), [7; 32], [1; 4], Moment(0));
+    let config = Config { keys_file: Some("keys".into()), ..Config::default() };
+    let clock: Arc<dyn Clock> = Arc::new(Hand::default());
+    std::fs::write(&at, "").unwrap();
+    let door = door(&config, folder.path(), &clock).unwrap();
+    assert!(!door.refresh().unwrap(), "it was never otherwise");
+    write(&at, vec![kept]);
+    let full = std::fs::read_to_string(&at).unwrap();
+    for meant in ["# Nobody.\n", "keys = []\n"] {
+        std::fs::write(&at, &full).unwrap();
+        assert!(door.refresh().unwrap());
+        let mut pass = door.enter(&door.admit(Some(shown(&key))).unwrap(), CallKind::Stream).unwrap();
+        for empty in ["", "\n"] {
+            std::fs::write(&at, empty).unwrap();
+            let mistakes = door.refresh().unwrap_err();
+            assert!(mistakes.len() == 1 && mistakes[0].message.contains("`keys = []`"), "{mistakes:?}");
+            assert!(door.admit(Some(shown(&key))).is_ok());
+            assert!(pass.ends().unwrap().now_or_never().is_none(), "what is at work goes on");
+        }
+        std::fs::write(&at, meant).unwrap();
+        assert!(door.refresh().unwrap());
+        assert!(door.admit(Some(shown(&key))).is_err(), "{meant}");
+        assert!(pass.ends().unwrap().now_or_never().is_some());
+    }
 }
 
 #[test]

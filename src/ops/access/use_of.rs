@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use governor::middleware::StateInformationMiddleware;
+use governor::{DefaultDirectRateLimiter, NotUntil, Quota, RateLimiter};
 
 use crate::app::access::{AtWork, CallKind, Limits, Opens, Pass, Principal};
 use crate::domain::fault::{Fault, Reason};
@@ -26,16 +28,52 @@ struct Use {
     calls: AtomicU32,
     streams: AtomicU32,
     coordinations: AtomicU32,
-    pace: Option<DefaultDirectRateLimiter>,
+    pace: Option<Pace>,
+}
+
+type Instant = <DefaultClock as Clock>::Instant;
+
+/// How fast calls begin.
+struct Pace {
+    max: NonZeroU32,
+    limiter: DefaultDirectRateLimiter<StateInformationMiddleware>,
+    /// When a call was last let in, and how many counted then. The limiter tells it only to who takes a place.
+    held: Mutex<Option<(Instant, u32)>>,
+}
+
+impl Pace {
+    fn new(max: NonZeroU32) -> Self {
+        let limiter = RateLimiter::direct(Quota::per_second(max)).with_middleware();
+        Self { max, limiter, held: Mutex::default() }
+    }
+
+    /// Lets a call begin, or says when it may.
+    fn check(&self) -> Result<(), NotUntil<Instant>> {
+        // Whoever held it only put a figure there.
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = self.limiter.check()?;
+        let counted = self.max.get().saturating_sub(snapshot.remaining_burst_capacity());
+        *held = Some((DefaultClock::default().now(), counted));
+        Ok(())
+    }
+
+    /// How many calls count now.
+    fn held(&self) -> u32 {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((at, counted)) = *held else { return 0 };
+        counted_after(counted, self.max, DefaultClock::default().now().duration_since(at))
+    }
+}
+
+/// How many of the calls that counted still do after a time: they give their places back one after the other, all of them within a second.
+fn counted_after(counted: u32, max: NonZeroU32, since: Duration) -> u32 {
+    let back = since.as_micros().saturating_mul(max.get().into()) / 1_000_000;
+    counted.saturating_sub(u32::try_from(back).unwrap_or(u32::MAX))
 }
 
 impl Use {
     fn new(principal: Principal) -> Self {
-        let pace = principal
-            .limits
-            .calls_per_second
-            .and_then(NonZeroU32::new)
-            .map(|calls| RateLimiter::direct(Quota::per_second(calls)));
+        let pace = principal.limits.calls_per_second.and_then(NonZeroU32::new).map(Pace::new);
         let (calls, streams, coordinations) = <(AtomicU32, AtomicU32, AtomicU32)>::default();
         Self { principal, calls, streams, coordinations, pace }
     }
@@ -59,7 +97,8 @@ impl Use {
     fn at_work(&self) -> AtWork {
         let count = |of: &AtomicU32| of.load(Ordering::Acquire);
         let (calls, streams, coordinations) = (count(&self.calls), count(&self.streams), count(&self.coordinations));
-        AtWork { principal: self.principal.clone(), calls, streams, coordinations }
+        let lately = self.pace.as_ref().map_or(0, Pace::held);
+        AtWork { principal: self.principal.clone(), calls, lately, streams, coordinations }
     }
 }
 
@@ -73,11 +112,11 @@ impl Place {
         for (counter, name, max) in of.counters(kind) {
             let before = counter.fetch_add(1, Ordering::AcqRel);
             if let Some(max) = max.filter(|max| before >= *max) {
-                over_limit = over_limit.or(Some((name, max)));
+                over_limit = over_limit.or(Some((name, max, before.saturating_add(1))));
             }
         }
         let place = Self(Arc::clone(of), kind);
-        let Some((name, max)) = over_limit else { return Ok(place) };
+        let Some((name, max, value)) = over_limit else { return Ok(place) };
         let what = match name {
             "calls_at_once" => "calls",
             "streams_at_once" => "streams",
@@ -86,7 +125,7 @@ impl Place {
         let message = format!(
             "{what} with this credential are at work, {max} of them, and it may have no more: wait for one to end"
         );
-        Err(over(name, max, AGAIN_MS, message))
+        Err(over(name, max, value, AGAIN_MS, message))
     }
 }
 
@@ -115,7 +154,7 @@ impl Uses {
             let wait = not_until.wait_time_from(DefaultClock::default().now());
             let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
             let message = format!("this credential may begin {max} calls in a second: come again in {wait} ms");
-            return Err(over("calls_per_second", max, wait, message));
+            return Err(over("calls_per_second", max, max.saturating_add(1), wait, message));
         }
         Ok(Pass::holding(place))
     }
@@ -143,8 +182,10 @@ impl Uses {
     }
 }
 
-fn over(limit: &str, max: u32, again: u64, message: String) -> Fault {
-    Fault::new(Reason::LimitExceeded, message).with("limit", limit).with("max", max).retry_after(again)
+/// Beyond a limit; `value` is what it would have been with this call.
+fn over(limit: &str, max: u32, value: u32, again: u64, message: String) -> Fault {
+    let fault = Fault::new(Reason::LimitExceeded, message).with("limit", limit).with("max", max);
+    fault.with("value", value).retry_after(again)
 }
 
 #[cfg(test)]
@@ -168,6 +209,7 @@ mod tests {
         let (first, _second) = (enter("k").unwrap(), enter("k").unwrap());
         let fault = refused(&uses, &limits, CallKind::Unary);
         assert_eq!((fault.reason, fault.metadata["limit"].as_str()), (Reason::LimitExceeded, "calls_at_once"));
+        assert_eq!(["max", "value"].map(|fact| fault.metadata[fact].as_str()), ["2", "3"]);
         assert!(fault.retry_after_ms.is_some());
         assert!(enter("other").is_ok());
         drop(first);
@@ -205,7 +247,16 @@ mod tests {
             uses.enter(&somebody("k", &limits), CallKind::Unary).unwrap();
         }
         let fault = refused(&uses, &limits, CallKind::Unary);
-        assert_eq!(fault.metadata["limit"], "calls_per_second");
+        assert_eq!(["limit", "max", "value"].map(|fact| fault.metadata[fact].as_str()), ["calls_per_second", "3", "4"]);
         assert!(fault.retry_after_ms.unwrap() <= 1_001);
+    }
+    #[test]
+    fn what_counts_of_a_second_comes_back_with_it() {
+        let four = NonZeroU32::new(4).unwrap();
+        assert_eq!(Pace::new(four).held(), 0);
+        for (ms, counted, left) in [(0, 3, 3), (249, 3, 3), (250, 3, 2), (749, 3, 1), (750, 3, 0), (60_000, 4, 0)] {
+            assert_eq!(counted_after(counted, four, Duration::from_millis(ms)), left, "{ms}");
+        }
+        assert_eq!(counted_after(7, NonZeroU32::MAX, Duration::MAX), 0);
     }
 }

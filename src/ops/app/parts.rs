@@ -66,7 +66,11 @@ pub fn setup(
         Err(found) => return Err([problems, found].concat()),
     };
     match locks {
-        Ok(locks) => Ok(Furnished { setup: Setup::new(catalog, backends)?, locks, notes }),
+        Ok(locks) => {
+            let setup = Setup::new(catalog, backends)?;
+            notes.extend(locks.unpriced(&setup));
+            Ok(Furnished { setup, locks, notes })
+        }
         Err(()) => Err(problems),
     }
 }

@@ -9,6 +9,9 @@ mod tools;
 
 use std::time::Duration;
 
+use uuid::Uuid;
+use uuid::fmt::Hyphenated;
+
 use super::Context;
 use super::failure::Failure;
 use super::request::{self, RequestOptions, RunOptions, pairs};
@@ -98,6 +101,12 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
 
 impl Arguments {
     fn plan(self, context: &mut Context<'_>) -> Result<Plan, Failure> {
+        if let Some(id) = self.text.as_deref().filter(|text| is_id(text)) {
+            return Err(Failure::usage(format!(
+                "{id} is an id rather than a text: did you mean --from {id}? To say it all the same, write it into a file of messages and \
+                 give that with --messages"
+            )));
+        }
         if self.text.as_deref() == Some("-") && self.callback.is_none() {
             return Err(Failure::usage("standard input cannot be the text and also the prompt; give a --callback"));
         }
@@ -177,6 +186,11 @@ impl Arguments {
         }
         Ok(From::InitialRequest(initial_request(request, thread_id, self.new_thread.clone())))
     }
+}
+
+/// Whether a text has the form of the ids that the server makes. Other verbs take one in this place, so that it is hardly meant to be said.
+fn is_id(text: &str) -> bool {
+    text.len() == Hyphenated::LENGTH && Uuid::try_parse(text).is_ok()
 }
 
 /// A request that is executed first, on a thread where one is named.

@@ -51,6 +51,7 @@ enum Event {
 /// Exports.
 pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Result<(), Failure> {
     use pb::export_response::Event as Told;
+    is_no_folder(&arguments.file)?;
     let remote = context.remote().await?;
     let request = pb::ExportRequest {
         scopes: arguments.part.build().into_iter().collect(),
@@ -72,6 +73,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
 /// Backs up.
 pub(super) async fn backup(arguments: BackupArguments, context: &mut Context<'_>) -> Result<(), Failure> {
     use pb::backup_response::Event as Told;
+    is_no_folder(&arguments.file)?;
     let remote = context.remote().await?;
     let request = pb::BackupRequest { all_namespaces: arguments.all };
     let stream =
@@ -140,6 +142,18 @@ fn is_stdout(file: &Path) -> bool {
     file.as_os_str() == "-"
 }
 
+/// That a file can have its name in the end, before anything is asked of a server.
+fn is_no_folder(file: &Path) -> Result<(), Failure> {
+    if is_stdout(file) || !file.is_dir() {
+        return Ok(());
+    }
+    let inside = file.join("antiphon.jsonl");
+    Err(Failure::here(
+        format!("{}: is a folder", file.display()),
+        format!("name a file in it, such as {}", inside.display()),
+    ))
+}
+
 /// Where lines go.
 enum Target {
     Output,
@@ -156,7 +170,10 @@ impl Target {
         let partial = PathBuf::from(partial);
         // It holds every word that was said.
         let new = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial);
-        let file = new.map_err(|error| Failure::file(&partial, error))?;
+        let file = new.map_err(|error| {
+            let remedy = "name a file in a folder that is there and that you may write in";
+            Failure::here(format!("{}: {error}", partial.display()), remedy)
+        })?;
         Ok(Self::File { file, partial, to: to.to_owned() })
     }
 
@@ -164,7 +181,9 @@ impl Target {
         match self {
             Self::Output => Ok(terminal.write(lines)?),
             Self::File { file, partial, .. } => {
-                file.write_all(lines.as_bytes()).map_err(|error| Failure::file(partial, error))
+                let remedy = "make room for it, or name a file on another disk, and run the command again";
+                let written = file.write_all(lines.as_bytes());
+                written.map_err(|error| Failure::here(format!("{}: {error}", partial.display()), remedy))
             }
         }
     }
@@ -173,6 +192,10 @@ impl Target {
         let Self::File { file, partial, to } = self else { return Ok(()) };
         // On the disk before it has its name, so that a backup by that name is a whole one.
         let kept = file.sync_all().and_then(|()| std::fs::rename(&partial, &to));
-        kept.map_err(|error| Failure::file(&to, error))
+        kept.map_err(|error| {
+            let remedy =
+                format!("what came is in {}: give it its name yourself, or run the command again", partial.display());
+            Failure::here(format!("{}: {error}", to.display()), remedy)
+        })
     }
 }

@@ -14,10 +14,20 @@ pub(crate) fn after(refusal: &Refusal) -> Option<String> {
             "short ids are only for reading; antiphon log, threads get, runs get, and log --graph --full-ids show them whole".to_owned()
         }
         "EXCHANGE_NOT_FOUND" => "antiphon log --graph shows the exchanges of all threads".to_owned(),
-        "THREAD_NOT_FOUND" => "antiphon threads lists those that there are".to_owned(),
+        "THREAD_NOT_FOUND" => {
+            let id = refusal.resource.as_ref().map_or("ID", |(_, name)| name);
+            format!(
+                "antiphon threads lists those that there are; antiphon capture --new-thread {id} TEXT or antiphon threads create {id} makes it"
+            )
+        }
         "RUN_NOT_FOUND" => "antiphon runs lists those that there are".to_owned(),
         "DOCUMENT_NOT_FOUND" => "antiphon workspace list THREAD shows those that there are".to_owned(),
-        "THREAD_EXISTS" => format!("antiphon continue --thread {} TEXT, or choose another id", or("thread_id", "ID")),
+        "THREAD_EXISTS" => {
+            let id = or("thread_id", "ID");
+            format!(
+                "antiphon continue --thread {id} TEXT, or antiphon capture --thread {id} TEXT where it is empty, or choose another id"
+            )
+        }
         "THREAD_NOT_EMPTY" => format!("antiphon continue --thread {} TEXT", or("thread_id", "ID")),
         "THREAD_EMPTY" => format!("antiphon capture --thread {} TEXT", or("thread_id", "ID")),
         "THREAD_DIVERGED" => format!("antiphon fork {}", or("head_exchange_id", "EXCHANGE")),

@@ -72,7 +72,7 @@ struct Create {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     runs_at_once: Option<u32>,
     /// Tokens read and written by models in one day, UTC; as the configuration says when absent
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=Limits::MAX_TOKENS))]
     tokens_per_day: Option<u64>,
     /// What they may cost in one day, UTC, such as `5.00 USD`; as the configuration says when absent
     #[arg(long, value_name = "COST")]

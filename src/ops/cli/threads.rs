@@ -8,7 +8,7 @@ use super::moves::{self, Moves, Restore};
 use super::remote::{Remote, pages};
 use super::request::{pair, pairs};
 use super::table::{Cell, Table};
-use super::terminal::Style;
+use super::terminal::{Style, Terminal};
 use super::words;
 use crate::grpc::pb;
 
@@ -112,8 +112,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
                 return Ok(context.terminal.json(&response)?);
             }
             let thread = response.thread.ok_or_else(|| Failure::incomplete("thread"))?;
-            let id = context.terminal.foreign(&thread.thread_id);
-            Ok(context.terminal.line(&id)?)
+            made(&thread, context.terminal)
         }
         What::Restore(arguments) => moves::restore(arguments, context).await,
         What::Moves(arguments) => moves::moves(arguments, context).await,
@@ -129,6 +128,16 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
             Ok(context.terminal.note(&text)?)
         }
     }
+}
+
+/// The id on the output, so that a script can take it, and on the errors what to do with it: nothing goes on from a thread without exchanges.
+fn made(thread: &pb::Thread, terminal: &mut Terminal) -> Result<(), Failure> {
+    let id = terminal.foreign(&thread.thread_id);
+    terminal.line(&id)?;
+    let verb = if thread.head_exchange_id.is_empty() { "capture" } else { "continue" };
+    let next = terminal.typed(&format!("antiphon {verb} --thread {} \"…\"", thread.thread_id));
+    let next = terminal.paint_err(Style::Dim, &format!("next: {next}"));
+    Ok(terminal.note(&next)?)
 }
 
 /// Threads by id, at most so many, and whether there are more.
@@ -277,7 +286,7 @@ mod tests {
         let on = pb::Thread { head_exchange_id: "e".into(), ..thread.clone() };
         assert_eq!(state(&on, Some(pb::RunState::Interrupted)), "last run interrupted");
         assert_eq!(state(&on, Some(pb::RunState::Running)), "running");
-        let lines = facts(&thread, None).lines(&super::super::terminal::Terminal::for_test());
+        let lines = facts(&thread, None).lines(&Terminal::for_test());
         assert_eq!(lines, ["thread       t", "turns        0", "forked from  main@2"]);
     }
 }

@@ -58,10 +58,10 @@ struct Occurrences {
     #[arg(long, value_name = "HASH")]
     schema: Option<String>,
     /// Only at this time or later, such as 2026-01-31T00:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
+    #[arg(long, value_name = "TIME", value_parser = super::span::moment)]
     from: Option<SystemTime>,
     /// Only before this time
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
+    #[arg(long, value_name = "TIME", value_parser = super::span::moment)]
     before: Option<SystemTime>,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]

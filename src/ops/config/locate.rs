@@ -18,12 +18,15 @@ struct Line {
     inside: BTreeMap<String, Self>,
 }
 
+/// A line, where it is known, and what is wrong there.
+type Mistake = (Option<usize>, String);
+
 impl Lines {
     /// Reads a text.
     ///
     /// # Errors
-    /// Every mistake of form, with its line.
-    pub(super) fn read(text: &str) -> Result<Self, Vec<(Option<usize>, String)>> {
+    /// Every mistake of form, with its line; so is a whole number that no setting can have.
+    pub(super) fn read(text: &str) -> Result<Self, Vec<Mistake>> {
         let (table, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() {
             let told = |error: toml::de::Error| {
@@ -33,7 +36,9 @@ impl Lines {
             mistakes.sort();
             return Err(mistakes);
         }
-        Ok(Self { root: keys(text, table.get_ref()) })
+        let mut mistakes = Vec::new();
+        let root = keys(text, table.get_ref(), &mut mistakes);
+        if mistakes.is_empty() { Ok(Self { root }) } else { Err(mistakes) }
     }
 
     /// The line of a key such as `backends.a.retry`, or of the last part of it that is there. Absent when not even the first is. A key
@@ -67,23 +72,30 @@ fn step<'a, 'p>(inside: &'a BTreeMap<String, Line>, path: &'p str) -> Option<(&'
     fitting.max_by_key(|(length, ..)| *length).map(|(_, line, rest)| (line, rest))
 }
 
-fn keys(text: &str, table: &DeTable<'_>) -> BTreeMap<String, Line> {
+fn keys(text: &str, table: &DeTable<'_>, mistakes: &mut Vec<Mistake>) -> BTreeMap<String, Line> {
     let line = |(key, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
         let name: &std::borrow::Cow<'_, str> = key.get_ref();
-        (name.to_string(), Line { number: line_of(text, key.span().start), inside: values(text, value.get_ref()) })
+        let inside = values(text, name, value, mistakes);
+        (name.to_string(), Line { number: line_of(text, key.span().start), inside })
     };
     table.iter().map(line).collect()
 }
 
-fn values(text: &str, value: &DeValue<'_>) -> BTreeMap<String, Line> {
-    match value {
-        DeValue::Table(table) => keys(text, table),
+fn values(text: &str, key: &str, value: &Spanned<DeValue<'_>>, mistakes: &mut Vec<Mistake>) -> BTreeMap<String, Line> {
+    match value.get_ref() {
+        DeValue::Table(table) => keys(text, table, mistakes),
         DeValue::Array(array) => {
             let item = |(index, value): (usize, &Spanned<DeValue<'_>>)| {
                 let number = line_of(text, value.span().start);
-                (format!("[{index}]"), Line { number, inside: values(text, value.get_ref()) })
+                (format!("[{index}]"), Line { number, inside: values(text, key, value, mistakes) })
             };
             array.iter().enumerate().map(item).collect()
+        }
+        // More than any reader of TOML has to take, and than a table of values can hold.
+        DeValue::Integer(number) if i64::from_str_radix(number.as_str(), number.radix()).is_err() => {
+            let message = format!("{key} is {number}: whole numbers are {} to {}", i64::MIN, i64::MAX);
+            mistakes.push((Some(line_of(text, value.span().start)), message));
+            BTreeMap::new()
         }
         _ => BTreeMap::new(),
     }
@@ -117,5 +129,18 @@ mod tests {
         let mistakes = Lines::read("a = \nb = 1\nc = [1\nd 4\n").unwrap_err();
         assert!(mistakes.len() >= 2, "{mistakes:?}");
         assert_eq!(mistakes[0].0, Some(1), "{mistakes:?}");
+    }
+
+    /// It was told that some value is too large, and of the whole file.
+    #[test]
+    fn a_number_that_nothing_can_be_is_told_with_its_key_and_line() {
+        let most = "9223372036854775807";
+        assert!(Lines::read(&format!("a = {most}\nb = -9223372036854775808\nc = 0x7fff_ffff_ffff_ffff\n")).is_ok());
+        let text = "[access.limits]\ntokens_per_day = 9223372036854775808\n[b]\nc = [1, 99999999999999999999]\n";
+        let told =
+            |key: &str, given: &str| format!("{key} is {given}: whole numbers are -9223372036854775808 to {most}");
+        let expected =
+            [(Some(2), told("tokens_per_day", "9223372036854775808")), (Some(4), told("c", "99999999999999999999"))];
+        assert_eq!(Lines::read(text).unwrap_err(), expected);
     }
 }

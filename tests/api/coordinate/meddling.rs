@@ -136,7 +136,8 @@ async fn one_stream_too_many_is_refused() {
     second.decision().await;
     let refusal = Loop::start(&server, start(&exchange, 1)).await.refused().await;
     refused::is(&refusal, Code::ResourceExhausted, Reason::LimitExceeded);
-    assert_eq!(refused::fact(&refusal, "limit"), "max_coordination_streams");
+    let facts = ["limit", "max", "value"].map(|key| refused::fact(&refusal, key));
+    assert_eq!(facts, ["max_coordination_streams", "2", "3"]);
     drop(first);
     super::let_go(&server, &id).await;
     crate::support::within("a place to be free", async {

@@ -98,7 +98,7 @@ async fn of_runs() {
     }
     let third = capture("c").await.unwrap().unwrap_err();
     refused::is(&third, Code::ResourceExhausted, Reason::LimitExceeded);
-    assert_eq!(facts(&third), ["max_runs", "2", "2"]);
+    assert_eq!(facts(&third), ["max_runs", "2", "3"]);
     assert!(third.message().contains("2 runs are at work"), "{third:?}");
     refused::is(&look::no_run(&server, "c").await, Code::NotFound, Reason::RunNotFound);
     gate.open();

@@ -1,7 +1,7 @@
 //! What is imported, as lines: an export as it is, chats one a line whatever form they come in, or those of `llm`. It must not judge a line.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::Path;
 
 use serde_json::Value;
@@ -44,7 +44,7 @@ impl Source {
         let input: Box<dyn Read + Send> = if file.as_os_str() == "-" {
             terminal.take_input()
         } else {
-            Box::new(File::open(file).map_err(|error| Failure::file(file, error))?)
+            Box::new(File::open(file).map_err(|error| unreadable(&name, &error))?)
         };
         let mut input: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(CHUNK, input));
         let start = input.fill_buf().map_err(|error| unreadable(&name, &error))?;
@@ -92,8 +92,24 @@ impl Source {
     }
 }
 
-fn unreadable(name: &str, error: &std::io::Error) -> Failure {
-    Failure::here(format!("{name}: {error}"), "")
+fn unreadable(name: &str, error: &io::Error) -> Failure {
+    let (what, remedy) = match error.kind() {
+        ErrorKind::NotFound => ("there is no such file", "name one that is there; `antiphon export FILE` writes one"),
+        ErrorKind::PermissionDenied => ("you may not read it", "have its owner let you read it, or pipe it in"),
+        ErrorKind::IsADirectory => ("is a folder", "name a file in it"),
+        // What is read as text and is none.
+        ErrorKind::InvalidData => (
+            "is not text",
+            "unpack it first if it is compressed; what can be read is an export or a backup, chats as JSON, and the database of `llm`",
+        ),
+        _ => {
+            return Failure::here(
+                format!("{name}: {error}"),
+                "look whether it can be read otherwise, and run the command again",
+            );
+        }
+    };
+    Failure::here(format!("{name}: {what}"), remedy)
 }
 
 /// Whether chats come one a line: the first line is a whole object.
