@@ -43,6 +43,7 @@ fn history(turns: u32) -> pb::InspectResponse {
             run_id: format!("{turn:036}"),
             turn: turn.into(),
             message_count: 2,
+            erased: false,
         });
     }
     answer

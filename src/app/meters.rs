@@ -48,7 +48,7 @@ const RPC_SECONDS: [f64; 14] =
 #[derive(Clone, Debug)]
 pub struct Rpcs {
     at_work: Family<[Label; 1], Gauge>,
-    /// How many there are at work, of all kinds.
+    /// How many there are at work that the end of the server waits for.
     all: Arc<watch::Sender<usize>>,
     ended: Family<[Label; 2], Counter>,
     times: Family<[Label; 1], Histogram, fn() -> Histogram>,
@@ -61,14 +61,19 @@ impl Default for Rpcs {
     }
 }
 
+/// The name of all calls that are not of the API: of the health service, of reflection, and of what is not there.
+pub const OTHER_RPC: &str = "other";
+
 impl Rpcs {
-    /// A call began. `method` must be a name of the API.
+    /// A call began. `method` must be a name of the API, or [`OTHER_RPC`].
     pub fn began(&self, method: &str) {
         self.at_work.get_or_create(&[("method", method.to_owned())]).inc();
-        self.all.send_modify(|count| *count += 1);
+        if method != OTHER_RPC {
+            self.all.send_modify(|count| *count += 1);
+        }
     }
 
-    /// Waits until no call is at work.
+    /// Waits until no call of the API is at work: the health of the server is watched for as long as it is there.
     pub async fn none_at_work(&self) {
         // It ends with what counts, which is here.
         self.all.subscribe().wait_for(|count| *count == 0).await.ok();
@@ -78,7 +83,9 @@ impl Rpcs {
     pub fn ended(&self, method: &str, code: &'static str, took: Duration) {
         let label = || ("method", method.to_owned());
         self.at_work.get_or_create(&[label()]).dec();
-        self.all.send_modify(|count| *count = count.saturating_sub(1));
+        if method != OTHER_RPC {
+            self.all.send_modify(|count| *count = count.saturating_sub(1));
+        }
         self.ended.get_or_create(&[label(), ("code", code.to_owned())]).inc();
         self.times.get_or_create(&[label()]).observe(took.as_secs_f64());
     }

@@ -52,6 +52,8 @@ pub struct TurnSummary {
     pub exchange_count: u32,
     /// The text of its last user message.
     pub user_text: String,
+    /// An exchange of it was erased.
+    pub is_erased: bool,
 }
 
 /// The id is taken.
@@ -404,9 +406,13 @@ fn add_turn(turns: &mut Vec<TurnSummary>, exchange: Exchange, same: bool) {
     match turns.last_mut() {
         Some(turn) if same => {
             turn.exchange_count = turn.exchange_count.saturating_add(1);
+            turn.is_erased |= exchange.erased.is_some();
             turn.last = exchange;
         }
-        _ => turns.push(TurnSummary { user_text: exchange.asked(), last: exchange, exchange_count: 1 }),
+        _ => {
+            let (user_text, is_erased) = (exchange.asked(), exchange.erased.is_some());
+            turns.push(TurnSummary { user_text, is_erased, last: exchange, exchange_count: 1 });
+        }
     }
 }
 

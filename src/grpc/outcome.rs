@@ -54,6 +54,7 @@ pub(super) fn turn(turn: TurnSummary) -> pb::Turn {
         assistant_text: turn.last.assistant.joined_text(),
         stop_reason: turn.last.stop_reason,
         created_at: turn.last.created_at,
+        is_erased: turn.is_erased,
     })
 }
 

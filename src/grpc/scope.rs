@@ -1,6 +1,7 @@
 //! What each RPC asks of a credential. It must not know who has one.
 
 use crate::app::access::{CallKind, Scope};
+use crate::app::meters::OTHER_RPC;
 
 /// What an RPC asks of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,11 +29,11 @@ pub(super) fn of(path: &str) -> Needs {
     }
 }
 
-/// The name of an RPC of the API, without its package; `other` for any other path, so that nobody can make up names.
+/// The name of an RPC of the API, without its package; one name for every other path, so that nobody can make up names.
 pub(super) fn name(path: &str) -> &str {
     let name = path.strip_prefix("/antiphon.v1.").unwrap_or_default();
     let known = name.split_once('/').is_some_and(|(service, method)| ours(service, method).is_some());
-    if known { name } else { "other" }
+    if known { name } else { OTHER_RPC }
 }
 
 /// What kind of call an RPC is, by its path.

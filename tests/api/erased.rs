@@ -140,6 +140,21 @@ async fn a_gap_is_told() {
     let path: Vec<(bool, u32)> = page.path.iter().map(|step| (step.erased, step.message_count)).collect();
     assert_eq!(path, [(false, 2), (true, 0), (false, 2)]);
     assert_eq!(page.messages.len(), 4);
+    let turns = pb::ListTurnsRequest { thread_id: "t".into(), ..Default::default() };
+    let turns = server.threads().list_turns(turns).await.unwrap().into_inner().turns;
+    let erased: Vec<(u64, bool, &str)> =
+        turns.iter().map(|turn| (turn.turn, turn.erased, turn.user_preview.as_str())).collect();
+    assert_eq!(erased, [(1, false, "q1"), (2, true, ""), (3, false, "q3")]);
+    let path = pb::PathScope { exchange_id: ids[2].clone() };
+    let graph = pb::GetGraphRequest {
+        scope: Some(pb::GraphScope { scope: Some(pb::graph_scope::Scope::Path(path)) }),
+        format: pb::GraphFormat::Text.into(),
+        detail: pb::GraphDetail::Exchanges.into(),
+        ..Default::default()
+    };
+    let text = server.graphs().get_graph(graph).await.unwrap().into_inner().text;
+    let marked: Vec<bool> = text.lines().map(|line| line.contains(" erased")).collect();
+    assert_eq!(marked, [false, true, false], "{text}");
 
     let told = |exchange: &pb::Exchange| {
         let codes = exchange.warnings.iter().map(|warning| warning.code.clone()).collect::<Vec<_>>();

@@ -34,7 +34,7 @@ fn an_export_goes_to_a_file_or_a_pipe_and_comes_back() {
     assert!(piped.out.starts_with("{\"kind\":\"antiphon_export\""), "{piped:#?}");
     let other = Server::start();
     let said = other.feed(&["import"], &piped.out);
-    assert_eq!((said.code, said.out.as_str()), (Some(0), "2 exchanges stored, 0 on record already\n"), "{said:#?}");
+    assert_eq!((said.code, said.out.as_str()), (Some(0), "2 exchanges, 2 threads stored, 0 on record already\n"));
     let said = other.run(["import", file.to_str().unwrap()]);
     assert_eq!(said.out, "0 exchanges stored, 2 on record already\n", "{said:#?}");
     assert!(other.run(["inspect", &exchange]).out.contains("remember"));
@@ -47,6 +47,36 @@ fn an_export_goes_to_a_file_or_a_pipe_and_comes_back() {
     let stats = other.json(&["stats"]);
     let exchanges = stats["records"].as_array().unwrap().iter().find(|record| record["kind"] == "exchange").unwrap();
     assert_eq!(exchanges["count"], "2");
+}
+
+/// An export from before an erasure does not bring back what was erased, and says so; a gap is shown as one.
+#[test]
+fn what_was_erased_stays_erased() {
+    let (server, exchange) = furnished();
+    let before = server.run(["export"]).out;
+    server.run(["erase", "--thread", "t", "--tombstone"]);
+    server.run(["capture", "more", "--new-thread", "other"]);
+    let would = server.feed(&["import", "--dry-run"], &before);
+    assert_eq!(
+        would.out,
+        "0 exchanges would be stored, 0 on record already\n2 exchanges, 1 thread were erased here and would stay so\n",
+        "{would:#?}"
+    );
+    let said = server.feed(&["import"], &before);
+    assert_eq!(
+        said.out, "0 exchanges stored, 0 on record already\n2 exchanges, 1 thread were erased here and stay so\n",
+        "{said:#?}"
+    );
+    assert!(!server.run(["threads"]).out.contains("remember"));
+    assert!(server.say(["inspect", &exchange]).err.contains("EXCHANGE_ERASED"));
+
+    let first = server.run(["capture", "one", "--new-thread", "g"]).after("exchange");
+    server.run(["continue", "--thread", "g", "two"]);
+    server.run(["erase", "--exchange", &first, "--tombstone"]);
+    let turn = server.run(["continue", "--thread", "g", "three"]);
+    assert!(turn.err.contains("1 of the 2 exchanges of the history were erased"), "{turn:#?}");
+    let log = server.run(["log", "--thread", "g"]);
+    assert!(log.out.contains("(erased)") && !log.out.contains("one"), "{log:#?}");
 }
 
 /// The way back that is documented: a backup, an empty folder, an import, a verification; and then it goes on where it was.
@@ -81,7 +111,7 @@ fn a_backup_is_restored_into_an_empty_folder() {
     let tried = restored.run(["import", "--dry-run", file.to_str().unwrap()]);
     assert!(restored.json(&["threads"])["threads"].as_array().is_none_or(Vec::is_empty), "{tried:#?}");
     let said = restored.run(["import", file.to_str().unwrap()]);
-    assert!(said.out.starts_with("3 exchanges stored, 0 on record already"), "{said:#?}");
+    assert!(said.out.starts_with("3 exchanges, 3 threads, 2 workspaces stored, 0 on record already"), "{said:#?}");
     assert_eq!(restored.run(["verify"]).code, Some(0));
     assert_eq!(told(&restored), before);
     // The same run id is answered from the record, what waited for a result waits for it, and a thread goes on from its head.
@@ -190,7 +220,7 @@ fn the_database_of_llm_is_imported_by_conversation() {
     Connection::open(&file).unwrap().execute_batch(LLM).unwrap();
     let before = std::fs::read(&file).unwrap();
     let said = server.run(["import", "--threads", file.to_str().unwrap()]);
-    assert!(said.out.starts_with("5 exchanges stored, 0 on record already\n"), "{said:#?}");
+    assert!(said.out.starts_with("5 exchanges, 3 threads stored, 0 on record already\n"), "{said:#?}");
     assert_eq!(std::fs::read(&file).unwrap(), before, "it is only read");
     let threads = server.json(&["threads"]);
     let named = |name: &str| {

@@ -11556,6 +11556,9 @@ pub struct Turn {
     /// Output only. When its last exchange was stored.
     #[prost(message, optional, tag = "8")]
     pub create_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Output only. An exchange of it was erased: nothing of that is in the previews.
+    #[prost(bool, tag = "9")]
+    pub erased: bool,
 }
 /// Where to move the head.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -76,6 +76,7 @@ impl App {
             return Err(Fault::new(Reason::LimitExceeded, message)
                 .with("limit", "collections")
                 .with("max", 1)
+                .with("value", 2)
                 .retry_after(5_000));
         };
         if !how.dry_run {

@@ -62,6 +62,7 @@ impl App {
             return Err(Fault::new(Reason::LimitExceeded, message)
                 .with("limit", "erasures")
                 .with("max", 1)
+                .with("value", 2)
                 .retry_after(1_000));
         };
         if !asked.dry_run {

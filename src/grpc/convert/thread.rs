@@ -71,6 +71,8 @@ pub struct Turn {
     pub stop_reason: StopReason,
     /// When its last exchange was stored.
     pub created_at: Moment,
+    /// An exchange of it was erased.
+    pub is_erased: bool,
 }
 
 /// A thread to go on from.
@@ -216,5 +218,6 @@ pub fn turn_to_pb(turn: Turn) -> pb::Turn {
         assistant_preview: preview(&turn.assistant_text),
         stop_reason: run::stop_reason_to_pb(turn.stop_reason).into(),
         create_time: Some(moment::to_pb(turn.created_at)),
+        erased: turn.is_erased,
     }
 }

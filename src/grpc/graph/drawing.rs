@@ -33,6 +33,9 @@ fn facts(one: &Shown) -> Vec<String> {
     {
         facts.push(state.word().to_owned());
     }
+    if one.node.exchange.erased.is_some() {
+        facts.push("erased".to_owned());
+    }
     if one.hidden > 0 {
         facts.push(format!("after {} more", one.hidden));
     }

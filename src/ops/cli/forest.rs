@@ -30,6 +30,8 @@ pub(crate) struct Step {
     pub(crate) user: String,
     /// What was answered, on one line.
     pub(crate) assistant: String,
+    /// It was erased.
+    pub(crate) erased: bool,
 }
 
 /// One exchange in the drawing.

@@ -55,6 +55,7 @@ impl Lineage {
                 turn: step.turn,
                 user: if step.erased { words::ERASED.to_owned() } else { words::asked(own, PREVIEW_COLUMNS) },
                 assistant: answer.map(|answer| words::preview(answer, PREVIEW_COLUMNS)).unwrap_or_default(),
+                erased: step.erased,
             });
         }
         steps
@@ -70,6 +71,7 @@ impl Lineage {
                 Some(turn) => pb::Turn {
                     exchange_id: step.exchange_id,
                     exchange_count: turn.exchange_count + 1,
+                    erased: turn.erased || step.erased,
                     assistant_preview: step.assistant,
                     ..turn
                 },
@@ -78,7 +80,8 @@ impl Lineage {
                     run_id: step.run_id,
                     exchange_id: step.exchange_id,
                     exchange_count: 1,
-                    user_preview: step.user,
+                    erased: step.erased,
+                    user_preview: if step.erased { String::new() } else { step.user },
                     assistant_preview: step.assistant,
                     ..Default::default()
                 },

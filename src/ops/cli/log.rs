@@ -118,11 +118,18 @@ fn table(turns: &[pb::Turn]) -> Table {
             Cell::new(&turn.exchange_id, Style::Name),
             turn.turn.to_string().into(),
             words::stop_reason(turn.stop_reason).into(),
-            Cell::cut(&turn.user_preview, NARROW_COLUMNS),
+            asked(turn),
             Cell::cut(&turn.assistant_preview, NARROW_COLUMNS),
         ]);
     }
     table
+}
+
+fn asked(turn: &pb::Turn) -> Cell {
+    match turn.user_preview.as_str() {
+        "" if turn.erased => Cell::new(words::ERASED, Style::Dim),
+        text => Cell::cut(text, NARROW_COLUMNS),
+    }
 }
 
 fn id(exchange_id: &str, full: bool) -> &str {
@@ -256,6 +263,7 @@ mod tests {
             turn,
             user: format!("question {id}"),
             assistant: format!("answer\n{id}"),
+            erased: false,
         }
     }
 

@@ -712,7 +712,9 @@ type Turn struct {
 	// Output only. Why the model stopped.
 	StopReason StopReason `protobuf:"varint,7,opt,name=stop_reason,json=stopReason,proto3,enum=antiphon.v1.StopReason" json:"stop_reason,omitempty"`
 	// Output only. When its last exchange was stored.
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// Output only. An exchange of it was erased: nothing of that is in the previews.
+	Erased        bool `protobuf:"varint,9,opt,name=erased,proto3" json:"erased,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -801,6 +803,13 @@ func (x *Turn) GetCreateTime() *timestamppb.Timestamp {
 		return x.CreateTime
 	}
 	return nil
+}
+
+func (x *Turn) GetErased() bool {
+	if x != nil {
+		return x.Erased
+	}
+	return false
 }
 
 // Where to move the head.
@@ -1182,7 +1191,7 @@ const file_antiphon_v1_thread_service_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"d\n" +
 	"\x11ListTurnsResponse\x12'\n" +
 	"\x05turns\x18\x01 \x03(\v2\x11.antiphon.v1.TurnR\x05turns\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc0\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd8\x02\n" +
 	"\x04Turn\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x04R\x04turn\x12\x15\n" +
 	"\x06run_id\x18\x02 \x01(\tR\x05runId\x12\x1f\n" +
@@ -1194,7 +1203,8 @@ const file_antiphon_v1_thread_service_proto_rawDesc = "" +
 	"\vstop_reason\x18\a \x01(\x0e2\x17.antiphon.v1.StopReasonR\n" +
 	"stopReason\x12;\n" +
 	"\vcreate_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\xb8\x01\n" +
+	"createTime\x12\x16\n" +
+	"\x06erased\x18\t \x01(\bR\x06erased\"\xb8\x01\n" +
 	"\x0eRestoreRequest\x12\x1b\n" +
 	"\tthread_id\x18\x01 \x01(\tR\bthreadId\x12*\n" +
 	"\x02to\x18\x02 \x01(\v2\x1a.antiphon.v1.ExchangePointR\x02to\x12>\n" +

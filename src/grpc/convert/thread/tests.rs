@@ -176,8 +176,10 @@ fn previews_are_cut_between_characters() {
         assistant_text: "short".to_owned(),
         stop_reason: StopReason::Stop,
         created_at: Moment(0),
+        is_erased: true,
     };
     let out = turn_to_pb(turn);
+    assert!(out.erased);
     assert_eq!((out.user_preview.chars().count(), out.assistant_preview.as_str()), (200, "short"));
     assert_eq!(out.stop_reason(), pb::StopReason::Stop);
 }

@@ -167,7 +167,7 @@ public final class ThreadServiceProto extends com.google.protobuf.GeneratedFile 
       "size\030\002 \001(\005R\010pageSize\022\035\n\npage_token\030\003 \001(\t" +
       "R\tpageToken\"d\n\021ListTurnsResponse\022\'\n\005turn" +
       "s\030\001 \003(\0132\021.antiphon.v1.TurnR\005turns\022&\n\017nex" +
-      "t_page_token\030\002 \001(\tR\rnextPageToken\"\300\002\n\004Tu" +
+      "t_page_token\030\002 \001(\tR\rnextPageToken\"\330\002\n\004Tu" +
       "rn\022\022\n\004turn\030\001 \001(\004R\004turn\022\025\n\006run_id\030\002 \001(\tR\005" +
       "runId\022\037\n\013exchange_id\030\003 \001(\tR\nexchangeId\022%" +
       "\n\016exchange_count\030\004 \001(\rR\rexchangeCount\022!\n" +
@@ -175,46 +175,46 @@ public final class ThreadServiceProto extends com.google.protobuf.GeneratedFile 
       "stant_preview\030\006 \001(\tR\020assistantPreview\0228\n" +
       "\013stop_reason\030\007 \001(\0162\027.antiphon.v1.StopRea" +
       "sonR\nstopReason\022;\n\013create_time\030\010 \001(\0132\032.g" +
-      "oogle.protobuf.TimestampR\ncreateTime\"\270\001\n" +
-      "\016RestoreRequest\022\033\n\tthread_id\030\001 \001(\tR\010thre" +
-      "adId\022*\n\002to\030\002 \001(\0132\032.antiphon.v1.ExchangeP" +
-      "ointR\002to\022>\n\rexpected_head\030\003 \001(\0132\031.antiph" +
-      "on.v1.ExpectedHeadR\014expectedHead\022\035\n\nrequ" +
-      "est_id\030\004 \001(\tR\trequestId\">\n\017RestoreRespon" +
-      "se\022+\n\006thread\030\001 \001(\0132\023.antiphon.v1.ThreadR" +
-      "\006thread\"k\n\020ListMovesRequest\022\033\n\tthread_id" +
-      "\030\001 \001(\tR\010threadId\022\033\n\tpage_size\030\002 \001(\005R\010pag" +
-      "eSize\022\035\n\npage_token\030\003 \001(\tR\tpageToken\"j\n\021" +
-      "ListMovesResponse\022-\n\005moves\030\001 \003(\0132\027.antip" +
-      "hon.v1.ThreadMoveR\005moves\022&\n\017next_page_to" +
-      "ken\030\002 \001(\tR\rnextPageToken\"\377\001\n\nThreadMove\022" +
-      "(\n\020from_exchange_id\030\001 \001(\tR\016fromExchangeI" +
-      "d\022$\n\016to_exchange_id\030\002 \001(\tR\014toExchangeId\022" +
-      "\025\n\006run_id\030\003 \001(\tR\005runId\022.\n\004time\030\004 \001(\0132\032.g" +
-      "oogle.protobuf.TimestampR\004time\022.\n\023from_w" +
-      "orkspace_root\030\005 \001(\tR\021fromWorkspaceRoot\022*" +
-      "\n\021to_workspace_root\030\006 \001(\tR\017toWorkspaceRo" +
-      "ot2\257\005\n\rThreadService\022[\n\006Create\022\'.antipho" +
-      "n.v1.ThreadServiceCreateRequest\032(.antiph" +
-      "on.v1.ThreadServiceCreateResponse\022R\n\003Get" +
-      "\022$.antiphon.v1.ThreadServiceGetRequest\032%" +
-      ".antiphon.v1.ThreadServiceGetResponse\022U\n" +
-      "\004List\022%.antiphon.v1.ThreadServiceListReq" +
-      "uest\032&.antiphon.v1.ThreadServiceListResp" +
-      "onse\022[\n\006Update\022\'.antiphon.v1.ThreadServi" +
-      "ceUpdateRequest\032(.antiphon.v1.ThreadServ" +
-      "iceUpdateResponse\022[\n\006Delete\022\'.antiphon.v" +
-      "1.ThreadServiceDeleteRequest\032(.antiphon." +
-      "v1.ThreadServiceDeleteResponse\022J\n\tListTu" +
-      "rns\022\035.antiphon.v1.ListTurnsRequest\032\036.ant" +
-      "iphon.v1.ListTurnsResponse\022D\n\007Restore\022\033." +
-      "antiphon.v1.RestoreRequest\032\034.antiphon.v1" +
-      ".RestoreResponse\022J\n\tListMoves\022\035.antiphon" +
-      ".v1.ListMovesRequest\032\036.antiphon.v1.ListM" +
-      "ovesResponseBo\n\014antiphon.genB\022ThreadServ" +
-      "iceProtoP\001\242\002\003AXX\252\002\013Antiphon.V1\312\002\013Antipho" +
-      "n\\V1\342\002\027Antiphon\\V1\\GPBMetadata\352\002\014Antipho" +
-      "n::V1b\006proto3"
+      "oogle.protobuf.TimestampR\ncreateTime\022\026\n\006" +
+      "erased\030\t \001(\010R\006erased\"\270\001\n\016RestoreRequest\022" +
+      "\033\n\tthread_id\030\001 \001(\tR\010threadId\022*\n\002to\030\002 \001(\013" +
+      "2\032.antiphon.v1.ExchangePointR\002to\022>\n\rexpe" +
+      "cted_head\030\003 \001(\0132\031.antiphon.v1.ExpectedHe" +
+      "adR\014expectedHead\022\035\n\nrequest_id\030\004 \001(\tR\tre" +
+      "questId\">\n\017RestoreResponse\022+\n\006thread\030\001 \001" +
+      "(\0132\023.antiphon.v1.ThreadR\006thread\"k\n\020ListM" +
+      "ovesRequest\022\033\n\tthread_id\030\001 \001(\tR\010threadId" +
+      "\022\033\n\tpage_size\030\002 \001(\005R\010pageSize\022\035\n\npage_to" +
+      "ken\030\003 \001(\tR\tpageToken\"j\n\021ListMovesRespons" +
+      "e\022-\n\005moves\030\001 \003(\0132\027.antiphon.v1.ThreadMov" +
+      "eR\005moves\022&\n\017next_page_token\030\002 \001(\tR\rnextP" +
+      "ageToken\"\377\001\n\nThreadMove\022(\n\020from_exchange" +
+      "_id\030\001 \001(\tR\016fromExchangeId\022$\n\016to_exchange" +
+      "_id\030\002 \001(\tR\014toExchangeId\022\025\n\006run_id\030\003 \001(\tR" +
+      "\005runId\022.\n\004time\030\004 \001(\0132\032.google.protobuf.T" +
+      "imestampR\004time\022.\n\023from_workspace_root\030\005 " +
+      "\001(\tR\021fromWorkspaceRoot\022*\n\021to_workspace_r" +
+      "oot\030\006 \001(\tR\017toWorkspaceRoot2\257\005\n\rThreadSer" +
+      "vice\022[\n\006Create\022\'.antiphon.v1.ThreadServi" +
+      "ceCreateRequest\032(.antiphon.v1.ThreadServ" +
+      "iceCreateResponse\022R\n\003Get\022$.antiphon.v1.T" +
+      "hreadServiceGetRequest\032%.antiphon.v1.Thr" +
+      "eadServiceGetResponse\022U\n\004List\022%.antiphon" +
+      ".v1.ThreadServiceListRequest\032&.antiphon." +
+      "v1.ThreadServiceListResponse\022[\n\006Update\022\'" +
+      ".antiphon.v1.ThreadServiceUpdateRequest\032" +
+      "(.antiphon.v1.ThreadServiceUpdateRespons" +
+      "e\022[\n\006Delete\022\'.antiphon.v1.ThreadServiceD" +
+      "eleteRequest\032(.antiphon.v1.ThreadService" +
+      "DeleteResponse\022J\n\tListTurns\022\035.antiphon.v" +
+      "1.ListTurnsRequest\032\036.antiphon.v1.ListTur" +
+      "nsResponse\022D\n\007Restore\022\033.antiphon.v1.Rest" +
+      "oreRequest\032\034.antiphon.v1.RestoreResponse" +
+      "\022J\n\tListMoves\022\035.antiphon.v1.ListMovesReq" +
+      "uest\032\036.antiphon.v1.ListMovesResponseBo\n\014" +
+      "antiphon.genB\022ThreadServiceProtoP\001\242\002\003AXX" +
+      "\252\002\013Antiphon.V1\312\002\013Antiphon\\V1\342\002\027Antiphon\\" +
+      "V1\\GPBMetadata\352\002\014Antiphon::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -307,7 +307,7 @@ public final class ThreadServiceProto extends com.google.protobuf.GeneratedFile 
     internal_static_antiphon_v1_Turn_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_antiphon_v1_Turn_descriptor,
-        new java.lang.String[] { "Turn", "RunId", "ExchangeId", "ExchangeCount", "UserPreview", "AssistantPreview", "StopReason", "CreateTime", });
+        new java.lang.String[] { "Turn", "RunId", "ExchangeId", "ExchangeCount", "UserPreview", "AssistantPreview", "StopReason", "CreateTime", "Erased", });
     internal_static_antiphon_v1_RestoreRequest_descriptor =
       getDescriptor().getMessageType(13);
     internal_static_antiphon_v1_RestoreRequest_fieldAccessorTable = new

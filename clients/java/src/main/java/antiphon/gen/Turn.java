@@ -340,6 +340,21 @@ private static final long serialVersionUID = 0L;
     return createTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : createTime_;
   }
 
+  public static final int ERASED_FIELD_NUMBER = 9;
+  private boolean erased_ = false;
+  /**
+   * <pre>
+   * Output only. An exchange of it was erased: nothing of that is in the previews.
+   * </pre>
+   *
+   * <code>bool erased = 9 [json_name = "erased"];</code>
+   * @return The erased.
+   */
+  @java.lang.Override
+  public boolean getErased() {
+    return erased_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -378,6 +393,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(8, getCreateTime());
     }
+    if (erased_ != false) {
+      output.writeBool(9, erased_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -409,6 +427,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(8, getCreateTime());
+    }
+    if (erased_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(9, erased_);
     }
     return size;
   }
@@ -452,6 +474,8 @@ private static final long serialVersionUID = 0L;
       if (!getCreateTime()
           .equals(other.getCreateTime())) return false;
     }
+    if (getErased()
+        != other.getErased()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -482,6 +506,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + CREATE_TIME_FIELD_NUMBER;
       hash = (53 * hash) + getCreateTime().hashCode();
     }
+    hash = (37 * hash) + ERASED_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getErased());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -635,6 +662,7 @@ private static final long serialVersionUID = 0L;
         createTimeBuilder_.dispose();
         createTimeBuilder_ = null;
       }
+      erased_ = false;
       return this;
     }
 
@@ -696,6 +724,9 @@ private static final long serialVersionUID = 0L;
             : createTimeBuilder_.build();
         to_bitField0_ |= 0x00000001;
       }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.erased_ = erased_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -742,6 +773,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasCreateTime()) {
         mergeCreateTime(other.getCreateTime());
+      }
+      if (other.getErased() != false) {
+        setErased(other.getErased());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -811,6 +845,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 66
+            case 72: {
+              erased_ = input.readBool();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 72
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1511,6 +1550,50 @@ private static final long serialVersionUID = 0L;
         createTime_ = null;
       }
       return createTimeBuilder_;
+    }
+
+    private boolean erased_ ;
+    /**
+     * <pre>
+     * Output only. An exchange of it was erased: nothing of that is in the previews.
+     * </pre>
+     *
+     * <code>bool erased = 9 [json_name = "erased"];</code>
+     * @return The erased.
+     */
+    @java.lang.Override
+    public boolean getErased() {
+      return erased_;
+    }
+    /**
+     * <pre>
+     * Output only. An exchange of it was erased: nothing of that is in the previews.
+     * </pre>
+     *
+     * <code>bool erased = 9 [json_name = "erased"];</code>
+     * @param value The erased to set.
+     * @return This builder for chaining.
+     */
+    public Builder setErased(boolean value) {
+
+      erased_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Output only. An exchange of it was erased: nothing of that is in the previews.
+     * </pre>
+     *
+     * <code>bool erased = 9 [json_name = "erased"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearErased() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      erased_ = false;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:antiphon.v1.Turn)

@@ -155,4 +155,14 @@ public interface TurnOrBuilder extends
    * <code>.google.protobuf.Timestamp create_time = 8 [json_name = "createTime"];</code>
    */
   com.google.protobuf.TimestampOrBuilder getCreateTimeOrBuilder();
+
+  /**
+   * <pre>
+   * Output only. An exchange of it was erased: nothing of that is in the previews.
+   * </pre>
+   *
+   * <code>bool erased = 9 [json_name = "erased"];</code>
+   * @return The erased.
+   */
+  boolean getErased();
 }

@@ -391,6 +391,7 @@ class Turn(_message.Message):
     ASSISTANT_PREVIEW_FIELD_NUMBER: _builtins.int
     STOP_REASON_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
+    ERASED_FIELD_NUMBER: _builtins.int
     turn: _builtins.int
     """Output only. Its number, from 1."""
     run_id: _builtins.str
@@ -405,6 +406,8 @@ class Turn(_message.Message):
     """Output only. The text of its answer, cut to 200 characters."""
     stop_reason: _run_pb2.StopReason.ValueType
     """Output only. Why the model stopped."""
+    erased: _builtins.bool
+    """Output only. An exchange of it was erased: nothing of that is in the previews."""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
         """Output only. When its last exchange was stored."""
@@ -420,10 +423,11 @@ class Turn(_message.Message):
         assistant_preview: _builtins.str = ...,
         stop_reason: _run_pb2.StopReason.ValueType = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
+        erased: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["assistant_preview", b"assistant_preview", "create_time", b"create_time", "exchange_count", b"exchange_count", "exchange_id", b"exchange_id", "run_id", b"run_id", "stop_reason", b"stop_reason", "turn", b"turn", "user_preview", b"user_preview"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assistant_preview", b"assistant_preview", "create_time", b"create_time", "erased", b"erased", "exchange_count", b"exchange_count", "exchange_id", b"exchange_id", "run_id", b"run_id", "stop_reason", b"stop_reason", "turn", b"turn", "user_preview", b"user_preview"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
