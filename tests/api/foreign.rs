@@ -1,7 +1,9 @@
 //! Namespaces: to whoever has no credential for it, what is in one is as if it had never been. Every RPC of the API is asked for the things of
-//! another namespace and for things that there never were, and must answer both alike.
+//! another namespace and for things that there never were, and must answer both alike. `ANTIPHON_TIMINGS=200` measures how long both take as well,
+//! in turn, and prints the medians (with `--nocapture`); nothing depends on them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use antiphon::grpc::pb;
 use prost::Message as _;
@@ -302,6 +304,38 @@ fn forget(value: &mut Value) {
     }
 }
 
+/// The medians of how long it takes to be told of what another namespace has and of what never was.
+async fn timed(
+    server: &Running,
+    rpc: &str,
+    both: [Vec<u8>; 2],
+    caller: &[(&'static str, &str)],
+    rounds: usize,
+) -> [Duration; 2] {
+    let channel = server.fresh_channel();
+    let mut took = [Vec::new(), Vec::new()];
+    for round in 0..rounds {
+        // Which comes first changes from round to round.
+        for which in [round % 2, 1 - round % 2] {
+            let begun = Instant::now();
+            within(rpc, raw::call(channel.clone(), rpc, vec![both[which].clone()], caller)).await.ok();
+            took[which].push(begun.elapsed());
+        }
+    }
+    took.map(|mut took| {
+        took.sort_unstable();
+        took[took.len() / 2]
+    })
+}
+
+fn print(mut timings: Vec<(&str, [Duration; 2])>) {
+    let ratio = |[there, never]: [Duration; 2]| there.as_secs_f64() / never.as_secs_f64();
+    timings.sort_by(|(_, one), (_, other)| ratio(*one).total_cmp(&ratio(*other)));
+    for (rpc, both) in timings {
+        println!("{:.2}  {:>9.1?} there, {:>9.1?} never  {rpc}", ratio(both), both[0], both[1]);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_in_another_namespace_is_as_if_it_had_never_been() {
     let mut keys = Keys::default();
@@ -375,6 +409,9 @@ async fn what_is_in_another_namespace_is_as_if_it_had_never_been() {
         &tool_set,
         &root,
     ];
+    let rounds: Option<usize> =
+        std::env::var("ANTIPHON_TIMINGS").ok().map(|rounds| rounds.parse().expect("ANTIPHON_TIMINGS is a number"));
+    let mut timings = Vec::new();
     for (rpc, requests) in asks {
         let method = method(&pool, rpc);
         for request in requests {
@@ -397,6 +434,12 @@ async fn what_is_in_another_namespace_is_as_if_it_had_never_been() {
                 answers.push(told(&method, answer, &things));
             }
             assert_eq!(answers[0], answers[1], "{rpc} tells apart what is there and what never was: {request}");
+            let both = [true, false].map(|there| bytes(&method, &request, &things, there));
+            if let Some(rounds) = rounds
+                && both[0] != both[1]
+            {
+                timings.push((rpc, timed(&server, rpc, both, &as_b, rounds).await));
+            }
             assert!(
                 !answers[0].contains("secret-of-a") || request.to_string().contains("secret-of-a"),
                 "{rpc}: {}",
@@ -404,6 +447,7 @@ async fn what_is_in_another_namespace_is_as_if_it_had_never_been() {
             );
         }
     }
+    print(timings);
     // Nothing of it changed anything.
     let thread = pb::ThreadServiceGetRequest { thread_id: "thread-of-a".into() };
     let thread = call("ThreadService/Get", thread.encode_to_vec()).await;

@@ -6,6 +6,7 @@
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
     clippy::disallowed_methods,
+    clippy::print_stdout,
     reason = "a test that cannot go on must stop"
 )]
 

@@ -66,6 +66,7 @@ impl App {
                 .retry_after(1_000));
         };
         if !asked.dry_run {
+            // One that broke off may be this one.
             self.finish_erasures(&caller.namespace).await?;
         }
         self.erase_alone(caller, asked, repeat).await
@@ -80,9 +81,6 @@ impl App {
     ) -> Result<Erasure, Fault> {
         let namespace = &caller.namespace;
         if let Some(id) = self.repeated(namespace, repeat).await? {
-            if let Some(erasing) = self.ledger.erasing(namespace, &id).await.map_err(store_fault)? {
-                self.finish(namespace, erasing).await?;
-            }
             return Ok(Erasure { replayed: true, ..self.erasure(namespace, &id).await? });
         }
         let mut resolved = self.retained(namespace, &asked.target).await?;

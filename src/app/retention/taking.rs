@@ -139,7 +139,7 @@ impl App {
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) async fn finish(&self, namespace: &Namespace, erasing: Erasing) -> Result<(), Fault> {
+    async fn finish(&self, namespace: &Namespace, erasing: Erasing) -> Result<(), Fault> {
         let resolved = match (&erasing.receipt.target, erasing.end) {
             (Target::Thread(_), Some(end)) => self.path_to(namespace, end).await,
             (Target::Run(run), Some(end)) => self.stretch_of(namespace, run, end).await,
