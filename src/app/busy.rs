@@ -37,6 +37,8 @@ struct State {
 /// The run of a busy thread, and those after it.
 struct Line {
     run: RunId,
+    /// The run ends: its end is on record, or will be in a moment, before it lets go of the thread.
+    ending: bool,
     waiting: VecDeque<Waiting>,
 }
 
@@ -102,8 +104,37 @@ impl Threads {
         }
     }
 
+    /// The same for whoever may have been told of the end of the run before, which still has the thread: with nobody else in line it is waited
+    /// for.
+    ///
+    /// # Errors
+    /// What it is busy with.
+    pub(super) fn occupy_next(
+        self: &Arc<Self>,
+        namespace: &Namespace,
+        thread: &ThreadId,
+        run: &RunId,
+    ) -> Result<Joined, Busy> {
+        let key = (namespace.clone(), thread.clone());
+        let mut state = lock(&self.state);
+        let Some(line) = state.lines.get(&key) else { return Ok(Joined::At(self.begin(&mut state, key, run))) };
+        let busy = line.busy();
+        if !line.ending || busy.queued > 0 {
+            return Err(busy);
+        }
+        Ok(self.stand(&mut state, key, run, false))
+    }
+
+    /// A run is about to end: whoever hears of it may come for its thread before it lets go.
+    pub(super) fn ending(&self, namespace: &Namespace, thread: &ThreadId, run: &RunId) {
+        let key = (namespace.clone(), thread.clone());
+        if let Some(line) = lock(&self.state).lines.get_mut(&key).filter(|line| line.run == *run) {
+            line.ending = true;
+        }
+    }
+
     fn begin(self: &Arc<Self>, state: &mut State, key: Key, run: &RunId) -> Occupied {
-        state.lines.insert(key.clone(), Line { run: run.clone(), waiting: VecDeque::new() });
+        state.lines.insert(key.clone(), Line { run: run.clone(), ending: false, waiting: VecDeque::new() });
         Occupied { threads: Arc::clone(self), key }
     }
 
@@ -123,14 +154,18 @@ impl Threads {
     ) -> Joined {
         let key = (namespace.clone(), thread.clone());
         let mut state = lock(&self.state);
+        match state.lines.get(&key) {
+            Some(line) if !interrupts && line.waiting.len() >= max => return Joined::Full(line.busy()),
+            _ => {}
+        }
+        self.stand(&mut state, key, run, interrupts)
+    }
+
+    /// A place in the line of a thread, or the thread where it is free.
+    fn stand(self: &Arc<Self>, state: &mut State, key: Key, run: &RunId, interrupts: bool) -> Joined {
         state.ticket = state.ticket.wrapping_add(1);
         let ticket = state.ticket;
-        let Some(line) = state.lines.get_mut(&key) else {
-            return Joined::At(self.begin(&mut state, key, run));
-        };
-        if !interrupts && line.waiting.len() >= max {
-            return Joined::Full(line.busy());
-        }
+        let Some(line) = state.lines.get_mut(&key) else { return Joined::At(self.begin(state, key, run)) };
         let replacing = line.waiting.iter().filter(|waiting| waiting.interrupts).map(|waiting| &waiting.run);
         let before = std::iter::once(&line.run).chain(replacing).cloned().collect();
         let (hand, handed) = oneshot::channel();
@@ -163,6 +198,7 @@ impl Drop for Occupied {
         let next = state.lines.get_mut(&self.key).and_then(|line| {
             let next = line.waiting.pop_front()?;
             line.run = next.run.clone();
+            line.ending = false;
             Some(next)
         });
         let Some(next) = next else {
@@ -232,16 +268,16 @@ impl App {
             return Ok(Some(held));
         }
         let run = &asks.flight.run_id;
-        let interrupts = match asks.on_busy {
-            OnBusy::Reject | OnBusy::Fork => {
-                let occupied = self.threads.occupy(namespace, thread, run);
-                return occupied.map(Some).map_err(|busy| thread_busy(thread, &busy));
-            }
-            OnBusy::Enqueue => false,
-            OnBusy::Interrupt => true,
-        };
         let max = self.limits.max_queued_per_thread;
-        let (before, mut place) = match self.threads.join(namespace, thread, run, interrupts, max) {
+        let interrupts = asks.on_busy == OnBusy::Interrupt;
+        let joined = match asks.on_busy {
+            OnBusy::Reject | OnBusy::Fork => {
+                let joined = self.threads.occupy_next(namespace, thread, run);
+                joined.map_err(|busy| thread_busy(thread, &busy))?
+            }
+            OnBusy::Enqueue | OnBusy::Interrupt => self.threads.join(namespace, thread, run, interrupts, max),
+        };
+        let (before, mut place) = match joined {
             Joined::At(occupied) => return Ok(Some(occupied)),
             Joined::Behind { before, place } => (before, place),
             Joined::Full(busy) => return Err(line_full(thread, &busy)),

@@ -444,6 +444,9 @@ impl App {
         changes: Changes,
     ) -> Result<Result<(), Lost>, Fault> {
         let state = end.state();
+        if let Some(thread) = &end.run().thread_id {
+            self.threads.ending(namespace, thread, &end.run().id);
+        }
         let kept = match companion {
             Some(companion) => companion.end(end, changes).await,
             None => self.commit(namespace, &changes).await.map_err(store_fault),

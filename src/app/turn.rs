@@ -121,10 +121,15 @@ impl StepEnd<'_> {
         spent
     }
 
+    /// The run as it is written.
+    pub(super) fn run(&self) -> &Run {
+        let (Self::Completed { run, .. } | Self::Failed { run, .. }) = self;
+        run
+    }
+
     /// The state that the run is in then.
     pub(super) fn state(&self) -> State {
-        let (Self::Completed { run, .. } | Self::Failed { run, .. }) = self;
-        run.state
+        self.run().state
     }
 }
 

@@ -39,6 +39,26 @@ fn a_thread_is_busy_with_one_run_at_a_time() {
     assert!(occupied(&threads, "b").is_ok());
 }
 
+/// Whoever was told of the end of a run finds its thread, whether the run let go of it by then or not.
+#[tokio::test]
+async fn a_run_that_ends_is_waited_for() {
+    let threads: Arc<Threads> = Arc::default();
+    let (namespace, thread) = at("t");
+    let next = |run: &str| threads.occupy_next(&namespace, &thread, &RunId::new(run));
+    let Ok(Joined::At(first)) = next("a") else { panic!("it was free") };
+    threads.ending(&namespace, &thread, &RunId::new("z"));
+    assert_eq!(next("b").err(), Some(Busy { run: RunId::new("a"), queued: 0 }), "another run ends, of another time");
+    threads.ending(&namespace, &thread, &RunId::new("a"));
+    let Ok(Joined::Behind { mut place, .. }) = next("b") else { panic!("it is waited for") };
+    assert_eq!(next("c").err().map(|busy| busy.queued), Some(1), "that would be waiting for b");
+    assert!(place.turn().now_or_never().is_none());
+    drop(first);
+    let second = place.turn().await.unwrap();
+    assert_eq!(next("c").err(), Some(Busy { run: RunId::new("b"), queued: 0 }), "b does not end");
+    drop(second);
+    assert!(matches!(next("c"), Ok(Joined::At(_))));
+}
+
 #[tokio::test]
 async fn first_come_first_served_up_to_a_limit() {
     let threads: Arc<Threads> = Arc::default();
