@@ -1,15 +1,18 @@
 //! What was erased stays erased: an older export does not bring it back, and a history with a gap says so wherever it is told or sent.
 
+use antiphon::domain::fault::Reason;
 use antiphon::grpc::pb;
 use pb::coordinate_response::Frame as Told;
 use pb::workspace_service_client::WorkspaceServiceClient;
+use tonic::{Code, Request};
 
+use crate::access::{Keys, config};
 use crate::retention::{collect, erase, exchange, now, thread};
 use crate::support::coordinate::{Loop, attach, start_on, stop, turn_of};
 use crate::support::provider::Provider;
 use crate::support::server::{Running, openai, scripted};
 use crate::support::transfer::{counts, export, findings, import, import_as};
-use crate::support::{ask, documents, refused};
+use crate::support::{ask, documents, refused, within};
 use crate::{look, stub};
 
 fn counted(records: &[pb::RecordCount], kind: &str) -> u64 {
@@ -178,4 +181,33 @@ async fn a_gap_is_told() {
     let request = pb::ExecutionRequest { history_view: Some(pb::HistoryView { view: Some(view) }), ..ask::text("q5") };
     let turn = client.r#continue(ask::on_thread(ask::on("t"), request)).await.unwrap().into_inner();
     assert_eq!(told(turn.exchange.as_ref().unwrap()).0, ["history_narrowed"]);
+}
+
+/// An import that is at work in one namespace keeps nobody from erasing and collecting in another.
+#[tokio::test(flavor = "multi_thread")]
+async fn imports_hold_up_their_own_namespace_only() {
+    let mut keys = Keys::default();
+    let scopes = ["read", "write", "admin"];
+    let (a, b) = (keys.make("a", &scopes), keys.make("b", &scopes));
+    let server = Running::start_beside(config(""), |folder| keys.write(folder)).await;
+    let open = pb::ImportRequest { part: Some(pb::import_request::Part::Open(pb::ImportOpen::default())) };
+    let (say, said) = tokio::sync::mpsc::channel(1);
+    say.send(open).await.unwrap();
+    let mut request = Request::new(tokio_stream::wrappers::ReceiverStream::new(said));
+    request.metadata_mut().insert("authorization", a.parse().unwrap());
+    let mut importing = server.admin().import(request).await.unwrap().into_inner();
+    let erasing = |key: &str| {
+        let mut request = Request::new(pb::EraseRequest { target: thread("never"), ..Default::default() });
+        request.metadata_mut().insert("authorization", key.parse().unwrap());
+        let mut admin = server.admin();
+        async move { admin.erase(request).await.unwrap_err() }
+    };
+    // It is at work once erasing in its namespace is refused for it.
+    let held = async { while erasing(&a).await.code() != Code::ResourceExhausted {} };
+    within("the import to begin", held).await;
+    refused::is(&erasing(&a).await, Code::ResourceExhausted, Reason::LimitExceeded);
+    refused::is(&erasing(&b).await, Code::NotFound, Reason::ThreadNotFound);
+    drop(say);
+    importing.message().await.unwrap_err();
+    refused::is(&erasing(&a).await, Code::NotFound, Reason::ThreadNotFound);
 }

@@ -71,8 +71,9 @@ impl App {
     ) -> Result<(), Fault> {
         let namespace = &caller.namespace;
         // What an import stored and did not name yet looks like garbage.
-        let Ok(_alone) = self.transfers.importing.try_write() else {
-            let message = "an import or another collection is at work: collect when it is done";
+        let Some(_alone) = self.transfers.apart.try_alone(namespace) else {
+            let message =
+                "an import, an erasure or another collection is at work in this namespace: collect when it is done";
             return Err(Fault::new(Reason::LimitExceeded, message)
                 .with("limit", "collections")
                 .with("max", 1)

@@ -57,8 +57,9 @@ impl App {
 
     async fn erase_now(&self, caller: &Caller, asked: Asked, repeat: &Repeatable) -> Result<Erasure, Fault> {
         // What an import stored and did not name yet would look like nobody's.
-        let Ok(_alone) = self.transfers.importing.try_write() else {
-            let message = "an import, a collection or another erasure is at work: erase when it is done";
+        let Some(_alone) = self.transfers.apart.try_alone(&caller.namespace) else {
+            let message =
+                "an import, a collection or another erasure is at work in this namespace: erase when it is done";
             return Err(Fault::new(Reason::LimitExceeded, message)
                 .with("limit", "erasures")
                 .with("max", 1)

@@ -99,7 +99,7 @@ impl App {
                 if self.ledger.all_erasing(&namespace).await.map_err(store_fault)?.is_empty() {
                     return Ok(());
                 }
-                let _alone = self.transfers.importing.write().await;
+                let _alone = self.transfers.apart.alone(&namespace).await;
                 self.finish_erasures(&namespace).await
             };
             if let Err(fault) = finished.await {
@@ -114,8 +114,8 @@ impl App {
     /// # Errors
     /// When the store fails.
     pub(in crate::app) async fn tidy(&self, namespaces: &BTreeSet<Namespace>) -> Result<(), Fault> {
-        let Ok(_alone) = self.transfers.importing.try_write() else { return Ok(()) };
         for namespace in namespaces {
+            let Some(_alone) = self.transfers.apart.try_alone(namespace) else { continue };
             self.finish_erasures(namespace).await?;
             let nothing = HashSet::new();
             let all = Among { candidates: None, without: &nothing, takes_drafts: true };

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::OwnedRwLockReadGuard;
-
+use super::apart;
 use crate::app::access::AUDIT;
 use crate::app::{App, Caller, store_fault};
 use crate::domain::fault::{Fault, Reason};
@@ -25,7 +24,7 @@ pub struct Import {
     dry_run: bool,
     acknowledged: u64,
     /// No collection begins meanwhile.
-    _importing: OwnedRwLockReadGuard<()>,
+    _importing: apart::Importing,
 }
 
 /// What an import tells.
@@ -55,7 +54,7 @@ impl App {
         self.accept_work()?;
         let dry_run = importing.options.dry_run;
         let importer = Importer::new(&self.ledger, caller.only_namespace().cloned(), importing.options);
-        let importing = Arc::clone(&self.transfers.importing).read_owned().await;
+        let importing = self.transfers.apart.import(caller.only_namespace()).await;
         let namespace = caller.namespace.clone();
         Ok(Import { app: Arc::clone(self), importer, namespace, dry_run, acknowledged: 0, _importing: importing })
     }

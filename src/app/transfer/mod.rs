@@ -1,13 +1,15 @@
 //! Moving data in and out: exports and backups of one moment of the store, and imports. It must not know lines, or how they travel.
 
+mod apart;
 mod import;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Mutex, MutexGuard, OwnedSemaphorePermit, RwLock, Semaphore, mpsc};
+use tokio::sync::{Mutex, MutexGuard, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::sleep;
 
+use self::apart::Apart;
 pub use self::import::{Import, Importing, Told, Total};
 pub use crate::store::transfer::{Chunk, Summary};
 
@@ -34,13 +36,13 @@ const AHEAD: usize = 4;
 pub(super) struct Transfers {
     at_work: Arc<Semaphore>,
     kept: Mutex<Vec<Kept>>,
-    /// Imports at work; what one stored and did not name yet looks like garbage, so collections and erasures keep them out, and each other.
-    pub(super) importing: Arc<RwLock<()>>,
+    /// Imports at work, and collections and erasures, which keep them out, and each other.
+    pub(super) apart: Apart,
 }
 
 impl Default for Transfers {
     fn default() -> Self {
-        Self { at_work: Arc::new(Semaphore::new(MAX_AT_WORK)), kept: Mutex::default(), importing: Arc::default() }
+        Self { at_work: Arc::new(Semaphore::new(MAX_AT_WORK)), kept: Mutex::default(), apart: Apart::default() }
     }
 }
 

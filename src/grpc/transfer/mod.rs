@@ -3,9 +3,11 @@
 mod transcripts;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 
@@ -51,6 +53,9 @@ pub(super) fn receiving(
     ReceiverStream::new(told).boxed()
 }
 
+/// How long the sender of an import may be silent, or not read what became of it: nothing can be erased or collected meanwhile.
+const SILENCE: Duration = Duration::from_secs(60);
+
 type Out = mpsc::Sender<Result<pb::ImportResponse, Status>>;
 
 /// What is imported.
@@ -69,13 +74,23 @@ async fn receive(
     let mut sink: Option<Sink> = None;
     loop {
         let read = tokio::select! {
-            read = requests.message() => read,
+            read = timeout(SILENCE, requests.message()) => read,
             fault = app.shutdown() => {
                 if let Some(Sink::Native(import)) = sink {
                     import.abandon().await;
                 }
                 return Err(fault);
             }
+        };
+        let Ok(read) = read else {
+            let message = format!(
+                "nothing came for {} seconds: what was acknowledged is stored; send the rest, or all of it again",
+                SILENCE.as_secs()
+            );
+            if let Some(Sink::Native(import)) = sink {
+                import.abandon().await;
+            }
+            return Err(Fault::new(Reason::Deadline, message));
         };
         let unreadable = read.as_ref().err().and_then(|broken| call.unreadable(broken));
         // When the sender is gone there is nobody to tell, and what was read is kept.
@@ -142,10 +157,10 @@ async fn end(sink: Sink, blake3: &str) -> Result<(Vec<Told>, Total, Vec<String>)
     }
 }
 
-/// Passes on what became of lines; false when nobody listens.
+/// Passes on what became of lines; false when nobody listens, or reads.
 async fn tell(out: &Out, told: Vec<Told>) -> bool {
     for event in told {
-        if out.send(Ok(convert::told_to_pb(event))).await.is_err() {
+        if !matches!(timeout(SILENCE, out.send(Ok(convert::told_to_pb(event)))).await, Ok(Ok(()))) {
             return false;
         }
     }
