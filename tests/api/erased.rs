@@ -9,7 +9,7 @@ use tonic::{Code, Request};
 use crate::access::{Keys, config};
 use crate::retention::{collect, erase, exchange, now, thread};
 use crate::support::coordinate::{Loop, attach, start_on, stop, turn_of};
-use crate::support::provider::Provider;
+use crate::support::provider::{Gate, Provider};
 use crate::support::server::{Running, openai, scripted};
 use crate::support::transfer::{counts, export, findings, import, import_as};
 use crate::support::{ask, documents, refused, within};
@@ -117,6 +117,10 @@ async fn a_journal_is_stored_with_its_coordination() {
     let (_, stored) = export(&fresh, Vec::new()).await;
     assert_eq!((counted(&stored.records, "journal"), counted(&stored.records, "coordination")), (0, 0));
     assert_eq!(findings(&fresh).await, Vec::<String>::new());
+    let first = lines.split_inclusive('\n').find(|line| line.contains(r#""kind":"journal""#)).unwrap();
+    let status = import(&fresh, &lines.replacen(first, "", 1)).await.unwrap_err();
+    assert!(status.message().contains("whose journal does not come right before it and whole"), "{}", status.message());
+    assert_eq!(findings(&fresh).await, Vec::<String>::new());
     let skipping = pb::ImportOpen { skip_faulty: true, ..Default::default() };
     let status = import_as(&fresh, skipping, &cut, 100).await.unwrap_err();
     assert!(!status.message().contains("--skip-faulty"), "no line that is there is to blame: {}", status.message());
@@ -210,4 +214,72 @@ async fn imports_hold_up_their_own_namespace_only() {
     drop(say);
     importing.message().await.unwrap_err();
     refused::is(&erasing(&a).await, Code::NotFound, Reason::ThreadNotFound);
+}
+
+/// A thread whose last turn waits for the results of its tools goes whole; an export from before brings neither it back nor a run that was not
+/// captured, and what follows a call that was erased is no wrong line.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_and_bare_runs_stay_erased() {
+    let server =
+        Running::start(scripted("[[backends.script.rules]]\nwhen = \"weather\"\ntool_calls = [{ name = \"get\" }]\n"))
+            .await;
+    let mut client = server.exchanges();
+    let asking = || pb::ExecutionRequest { tools: ask::tools(&["get"]), ..ask::text_as("r1", "weather") };
+    let called = client.capture(ask::capture_on_new("done", asking())).await.unwrap().into_inner();
+    let answer = called.exchange.unwrap().assistant.unwrap();
+    let call = answer.parts.into_iter().find_map(|part| match part.kind {
+        Some(pb::part::Kind::ToolCall(call)) => Some(call.call_id),
+        _ => None,
+    });
+    let call = call.expect("it calls");
+    client.r#continue(ask::on_thread_with("done", vec![ask::result(&call, "secret sun")])).await.unwrap();
+    let asking = pb::ExecutionRequest { run_id: "r2".into(), ..asking() };
+    client.capture(ask::capture_on_new("waits", asking)).await.unwrap();
+    let bare = pb::RunRequest {
+        execution: Some(pb::run_request::Execution::Request(ask::text_as("bare", "hello"))),
+        ..Default::default()
+    };
+    client.run(bare).await.unwrap();
+    let (lines, _) = export(&server, Vec::new()).await;
+
+    let receipt = erase(&server, thread("waits"), pb::EraseMode::Refuse).await.unwrap();
+    assert_eq!((receipt.tombstone_count, look::run(&server, "r2").await.state()), (1, pb::RunState::Cancelled));
+    let receipt = erase(&server, thread("done"), pb::EraseMode::Refuse).await.unwrap();
+    assert_eq!(receipt.tombstone_count, 2);
+    let run = pb::RetentionTarget {
+        target: Some(pb::retention_target::Target::Run(pb::RetainedRun { run_id: "bare".into() })),
+    };
+    erase(&server, Some(run), pb::EraseMode::Refuse).await.unwrap();
+
+    let imported = import(&server, &lines).await.unwrap().summary;
+    let erased = |kind| counted(&imported.erased, kind);
+    assert_eq!((erased("exchange"), erased("thread"), erased("run")), (3, 2, 1));
+    assert_eq!(garbage(&server).await, Vec::new());
+    assert!(!export(&server, Vec::new()).await.0.contains("secret sun"));
+    let gone = server.runs().get(pb::RunServiceGetRequest { run_id: "bare".into() }).await.unwrap_err();
+    refused::is(&gone, Code::NotFound, Reason::RunNotFound);
+    assert_eq!(findings(&server).await, Vec::<String>::new());
+}
+
+/// A turn at work that goes on from what is to be erased would be of what is gone: it is waited for, in every mode.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_turn_at_work_goes_on_from_is_not_erased() {
+    let gate = Gate::closed();
+    let provider = Provider::start([stub::text("one"), stub::text("two").wait(&gate)]).await;
+    let server = Running::start(openai(&provider.base_url())).await;
+    let first = server.exchanges().capture(ask::capture(ask::text("q1"))).await.unwrap().into_inner();
+    let id = first.exchange.unwrap().exchange_id;
+    let mut client = server.exchanges();
+    let after = ask::after(&id, ask::text_as("slow", "q2"));
+    let slow = tokio::spawn(async move { client.r#continue(after).await });
+    provider.request(1).await;
+    for mode in [pb::EraseMode::Refuse, pb::EraseMode::Cascade, pb::EraseMode::Tombstone] {
+        let status = erase(&server, exchange(&id), mode).await.unwrap_err();
+        refused::is(&status, Code::FailedPrecondition, Reason::RunNotCompleted);
+        assert_eq!(refused::fact(&status, "run_id"), "slow");
+    }
+    gate.open();
+    slow.await.unwrap().unwrap();
+    let receipt = erase(&server, exchange(&id), pb::EraseMode::Cascade).await.unwrap();
+    assert_eq!(receipt.tombstone_count, 2);
 }

@@ -198,6 +198,14 @@ impl App {
             let exchange = self.ledger.exchange_at(namespace, *place).await.map_err(store_fault)?;
             runs.extend(exchange.and_then(|exchange| exchange.run_id));
         }
+        // Those that go on from one of them as well: their answers are of what is to be erased.
+        for run in self.flights.all_in(namespace) {
+            let found = self.ledger.run(namespace, &run).await.map_err(store_fault)?;
+            let after = found.into_iter().flat_map(|(run, _)| [run.exchange, run.from]).flatten();
+            if after.into_iter().any(|after| resolved.exchanges.contains_key(&after)) {
+                runs.insert(run);
+            }
+        }
         let busy = runs.into_iter().find(|run| self.flights.find(namespace, run).is_some());
         let busy =
             busy.or_else(|| resolved.thread.as_ref().and_then(|thread| self.threads.busy_with(namespace, thread)));

@@ -15,7 +15,8 @@ use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph::{self, Place};
 use crate::domain::id::{ExchangeId, Hash, Moment, Namespace, RunId, ThreadId};
 use crate::domain::retention::{Expiry, Pin, Target};
-use crate::domain::run::Run;
+use crate::domain::run::{Run, State};
+use crate::domain::thread::Head;
 use crate::store::ledger::{Changes, Lost};
 
 /// How many records are read at a time.
@@ -180,7 +181,7 @@ impl App {
             }
             Target::Thread(id) => {
                 let (_, head, _) = self.read_thread(namespace, id).await?;
-                if let Some(end) = head.exchange {
+                if let Some(end) = self.tip_of(namespace, &head).await? {
                     resolved = self.path_to(namespace, end).await?;
                 }
                 resolved.thread = Some(id.clone());
@@ -199,6 +200,17 @@ impl App {
             }
         }
         Ok(resolved)
+    }
+
+    /// The last exchange of a thread: that of a run which waits for the results of its tool calls, or the head.
+    async fn tip_of(&self, namespace: &Namespace, head: &Head) -> Result<Option<ExchangeId>, Fault> {
+        if let Some(active) = &head.active_run
+            && let Some((run, _)) = self.ledger.run(namespace, active).await.map_err(store_fault)?
+            && let Some(last) = run.exchange.filter(|_| run.state == State::PendingTools)
+        {
+            return Ok(Some(last));
+        }
+        Ok(head.exchange)
     }
 
     /// An exchange with all before it.

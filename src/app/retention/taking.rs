@@ -102,7 +102,9 @@ impl App {
                 let _alone = self.transfers.apart.alone(&namespace).await;
                 self.finish_erasures(&namespace).await
             };
-            if let Err(fault) = finished.await {
+            if let Err(fault) = finished.await
+                && fault.reason != Reason::ShuttingDown
+            {
                 tracing::error!(namespace = namespace.as_str(), error = %fault, "erase.unfinished");
             }
         }
@@ -248,7 +250,7 @@ impl App {
             && let Some((_, thread)) = self.ledger.thread(namespace, &id).await.map_err(store_fault)?
             && let Some((head, token)) = self.ledger.head(namespace, &id).await.map_err(store_fault)?
         {
-            if head.exchange != taking.erasing.end {
+            if self.tip_of(namespace, &head).await? != taking.erasing.end {
                 let message = format!("thread `{id}` was continued meanwhile: erase it again");
                 return Err(Fault::new(Reason::HeadMoved, message).with("thread_id", &id).retry_after(100));
             }

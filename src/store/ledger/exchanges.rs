@@ -12,6 +12,7 @@ use crate::domain::id::{ExchangeId, Hash};
 use crate::store::layout::{self, Entry};
 use crate::store::record::exchange::Lean;
 use crate::store::record::{corrupt, open};
+use crate::store::transfer::names_in;
 use crate::store::{Error, Namespace};
 
 /// How many exchanges the first scan of a page brings. Their size tells how many the next ones may, so that a page of large exchanges
@@ -218,7 +219,7 @@ impl Ledger {
         Ok(())
     }
 
-    async fn lean(&self, ns: &Namespace, place: Place) -> Result<Option<Lean>, Error> {
+    pub(super) async fn lean(&self, ns: &Namespace, place: Place) -> Result<Option<Lean>, Error> {
         let entry = Entry::Exchange(place);
         self.raw(ns, &entry).await?.map(|raw| lean(&entry, &raw)).transpose()
     }
@@ -228,7 +229,12 @@ impl Ledger {
     }
 
     /// An exchange with its large parts, and how many bytes it has.
-    async fn whole(&self, ns: &Namespace, place: Place, mut lean: Lean) -> Result<(Arc<Exchange>, usize), Error> {
+    pub(super) async fn whole(
+        &self,
+        ns: &Namespace,
+        place: Place,
+        mut lean: Lean,
+    ) -> Result<(Arc<Exchange>, usize), Error> {
         let entry = Entry::Exchange(place);
         let hashes = lean.parts().map_err(|malformed| corrupt(&entry, malformed))?;
         let parts = self.parts(ns, hashes).await?;
@@ -237,8 +243,18 @@ impl Ledger {
         let exchange = Arc::new(exchange);
         if let Some(kept) = &self.kept {
             kept.put(ns, place, Arc::clone(&exchange), bytes);
+            // Who erases forgets after the commit: what was read before that and is put afterwards is seen here.
+            if kept.may_be_old() && exchange.erased.is_none() && self.is_erased(ns, place).await? {
+                kept.forget(ns, place);
+            }
         }
         Ok((exchange, bytes))
+    }
+
+    async fn is_erased(&self, ns: &Namespace, place: Place) -> Result<bool, Error> {
+        let entry = Entry::Exchange(place);
+        let Some(raw) = self.raw(ns, &entry).await? else { return Ok(false) };
+        Ok(names_in(&entry, &raw)?.is_erased)
     }
 }
 

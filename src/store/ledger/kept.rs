@@ -2,6 +2,7 @@
 //! decide what is read.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use quick_cache::sync::Cache;
 use quick_cache::{Equivalent, Weighter};
@@ -15,7 +16,11 @@ use crate::store::Namespace;
 const OVERHEAD: usize = 1024;
 
 /// Exchanges in memory, at most so many bytes of them.
-pub(super) struct Kept(Cache<Key, Sized, Bytes>);
+pub(super) struct Kept {
+    cache: Cache<Key, Sized, Bytes>,
+    /// One was forgotten since the server started.
+    forgot: AtomicBool,
+}
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
@@ -56,27 +61,33 @@ impl Kept {
     /// Room for so many bytes.
     pub(super) fn new(bytes: usize) -> Self {
         let room = u64::try_from(bytes).unwrap_or(u64::MAX);
-        Self(Cache::with_weighter(bytes / (4 * OVERHEAD), room, Bytes))
+        Self { cache: Cache::with_weighter(bytes / (4 * OVERHEAD), room, Bytes), forgot: AtomicBool::new(false) }
     }
 
     /// The exchange at a place and how many bytes it has.
     pub(super) fn get(&self, ns: &Namespace, place: Place) -> Option<(Arc<Exchange>, usize)> {
-        self.0.get(&Asked { ns, place }).map(|kept| (kept.exchange, kept.bytes))
+        self.cache.get(&Asked { ns, place }).map(|kept| (kept.exchange, kept.bytes))
     }
 
     /// The id of that.
     pub(super) fn id(&self, ns: &Namespace, place: Place) -> Option<ExchangeId> {
-        self.0.get(&Asked { ns, place }).map(|kept| kept.exchange.id)
+        self.cache.get(&Asked { ns, place }).map(|kept| kept.exchange.id)
     }
 
     /// Forgets one that is not as it was read any more.
     pub(super) fn forget(&self, ns: &Namespace, place: Place) {
-        self.0.remove(&Asked { ns, place });
+        self.forgot.store(true, Ordering::SeqCst);
+        self.cache.remove(&Asked { ns, place });
+    }
+
+    /// Whether one that was kept may have been read before it was forgotten, and has to be looked at again.
+    pub(super) fn may_be_old(&self) -> bool {
+        self.forgot.load(Ordering::SeqCst)
     }
 
     /// Keeps one that was read.
     pub(super) fn put(&self, ns: &Namespace, place: Place, exchange: Arc<Exchange>, bytes: usize) {
         let kept = Sized { exchange, bytes };
-        self.0.insert(Key { ns: ns.clone(), place }, kept);
+        self.cache.insert(Key { ns: ns.clone(), place }, kept);
     }
 }

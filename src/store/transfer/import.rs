@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::{Bytes, BytesMut};
 
 use self::batch::Batch;
-use self::erased::ErasedThreads;
+use self::erased::Erasures;
 use super::Summary;
 use super::line::{self, Header, Line, Piece, Record, Wrong};
 use crate::domain::content::Hasher;
@@ -110,7 +110,7 @@ struct Space {
     ns: Namespace,
     hasher: Hasher,
     batch: Batch,
-    erased: ErasedThreads,
+    erased: Erasures,
 }
 
 /// What became of a record.
@@ -330,8 +330,7 @@ impl Importer {
             let remedy = "import it with a credential of that namespace";
             return Err(self.refused(Wrong::new("foreign_namespace", message), None, remedy, true));
         }
-        self.space =
-            Some(Space { hasher: Hasher::new(&ns), ns, batch: Batch::default(), erased: ErasedThreads::default() });
+        self.space = Some(Space { hasher: Hasher::new(&ns), ns, batch: Batch::default(), erased: Erasures::default() });
         Ok(())
     }
 

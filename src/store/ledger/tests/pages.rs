@@ -1,9 +1,9 @@
 //! Pages of a path and ends of turns.
 
 use super::World;
-use crate::domain::exchange::Exchange;
+use crate::domain::exchange::{Erased, Exchange};
 use crate::domain::graph::Segment;
-use crate::domain::id::CallId;
+use crate::domain::id::{CallId, Moment};
 use crate::domain::message::{Kind, Message, Part, Role, ToolCall};
 
 /// A path over three branches: 1-70 on one, 71 alone, 72-80 on a third.
@@ -118,4 +118,19 @@ async fn the_end_of_a_turn_is_its_last_exchange_and_found_by_halving() {
         assert!(world.store.take_reads().0 <= 7);
     }
     assert_eq!(all[98].turn, 33);
+}
+
+/// What somebody read before it was erased, and puts into the memory afterwards, is not found there.
+#[tokio::test]
+async fn what_was_read_before_an_erasure_is_not_kept() {
+    let world = World::new();
+    let said = world.say(None, "secret").await;
+    let place = world.place(&said).await;
+    let ledger = world.ledger.clone().keeping(1 << 20);
+    let early = ledger.lean(&world.ns, place).await.unwrap().unwrap();
+    let erased = Erased { receipt: "r".to_owned(), at: Moment(1), by: String::new() };
+    ledger.erase(&world.ns, place, &erased).await.unwrap().unwrap();
+    ledger.whole(&world.ns, place, early).await.unwrap();
+    let found = ledger.exchange_at(&world.ns, place).await.unwrap().unwrap();
+    assert_eq!(found.erased, Some(erased));
 }

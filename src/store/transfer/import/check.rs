@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::batch::{Brief, named as child_of};
 use super::erased;
 use super::{Fate, Options, Space};
-use crate::domain::coordination::Coordination;
+use crate::domain::coordination::{Coordination, PendingId};
 use crate::domain::drift::{Lineage, Seen};
 use crate::domain::exchange::Exchange;
 use crate::domain::id::{CoordinationId, ExchangeId, Hash, Moment, RequestId};
@@ -138,6 +138,21 @@ pub(super) async fn record(
     }
 }
 
+/// What was told must be in the journal: the beginning, the end of one that is over, and what asked for that which one waits for.
+fn is_told(coordination: &Coordination, pages: &[JournalPage]) -> Result<(), Problem> {
+    let has = |number: u64| pages.iter().any(|page| (page.first..=page.last()).contains(&number));
+    let last = coordination.state.end().map(|_| coordination.last_sequence);
+    let asked = coordination.state.pending_id().and_then(PendingId::sequence);
+    let is_in_order = pages.is_sorted_by(|one, next| one.last() < next.first);
+    let ends = pages.last().is_none_or(|page| page.last() <= coordination.last_sequence);
+    if is_in_order && ends && [Some(1), last, asked].into_iter().flatten().all(has) {
+        return Ok(());
+    }
+    let message =
+        format!("is coordination `{}`, whose journal does not come right before it and whole", coordination.id);
+    Err(wrong("missing_reference", message))
+}
+
 fn names_of(page: &JournalPage) -> Named {
     let mut named = Named::default();
     page.frames.iter().for_each(|frame| named.add(frame));
@@ -177,10 +192,17 @@ impl Check<'_> {
         }
         let (hash, open) = before.as_ref().map_or((None, &[][..]), |before| (Some(&before.content_hash), &before.open));
         let is_whole = exchange.erased.is_none();
-        if is_whole && hasher.exchange(hash, open, &exchange.messages, &exchange.assistant) != exchange.content_hash {
+        let there = self.brief(id).await?;
+        // What an exchange that was erased here called is not known any more; what follows it was checked when it was stored.
+        let is_erased = before.as_ref().is_some_and(|before| before.is_erased)
+            && there.as_ref().is_some_and(|there| there.is_erased);
+        if is_whole
+            && !is_erased
+            && hasher.exchange(hash, open, &exchange.messages, &exchange.assistant) != exchange.content_hash
+        {
             return Err(wrong("hash_mismatch", "has content that does not have its content hash"));
         }
-        if let Some(there) = self.brief(id).await? {
+        if let Some(there) = there {
             if there.content_hash == exchange.content_hash {
                 return Ok(if there.is_erased && is_whole { Fate::Erased } else { Fate::Matched });
             }
@@ -249,6 +271,9 @@ impl Check<'_> {
         if self.fate(&Entry::Run(run.id.clone())).await? == Fate::Matched {
             return Ok(Fate::Matched);
         }
+        if self.group_run().is_none() && self.space.erased.has_run(self.ledger, &self.space.ns, &run).await? {
+            return Ok(Fate::Erased);
+        }
         for exchange in named(&run) {
             self.expect(&Entry::Id(exchange)).await?;
         }
@@ -274,7 +299,7 @@ impl Check<'_> {
             self.space.batch.moves = None;
             return Ok(Fate::Matched);
         }
-        if self.space.erased.has(self.ledger, &self.space.ns, &id, created_at).await? {
+        if self.space.erased.has_thread(self.ledger, &self.space.ns, &id, created_at).await? {
             return Ok(Fate::Erased);
         }
         let forked_at = record.thread().parent.as_ref().map(|parent| parent.exchange);
@@ -416,6 +441,14 @@ impl Check<'_> {
             return Ok(Fate::Erased);
         }
         self.named(Named::by(&coordination)).await?;
+        let mut pages = Vec::new();
+        for (_, page) in self.space.batch.pages.iter().flat_map(|waiting| &waiting.pages) {
+            pages.push(JournalPage::from_payload(page.clone())?);
+        }
+        for page in &pages {
+            self.named(names_of(page)).await?;
+        }
+        is_told(&coordination, &pages)?;
         self.space.batch.coordination(id, payload);
         Ok(Fate::Stored)
     }
@@ -433,7 +466,6 @@ impl Check<'_> {
         let page = JournalPage::from_payload(payload.clone())?;
         let id: CoordinationId =
             key.parse().map_err(|_| wrong("malformed_record", "has no coordination id as its `key`"))?;
-        self.named(names_of(&page)).await?;
         if self.fate(&Entry::Coordination(id.clone())).await? == Fate::Matched {
             return Ok(Fate::Matched);
         }
