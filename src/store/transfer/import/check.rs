@@ -433,18 +433,16 @@ impl Check<'_> {
             self.space.batch.pages = None;
             return Ok(Fate::Matched);
         }
-        let mut exchanges = coordination.named_exchanges();
-        for (_, page) in self.space.batch.pages.iter().flat_map(|waiting| &waiting.pages) {
-            exchanges.extend(names_of(&JournalPage::from_payload(page.clone())?).exchanges);
-        }
-        if self.was_erased_since(exchanges, coordination.created_at).await? {
-            return Ok(Fate::Erased);
-        }
-        self.named(Named::by(&coordination)).await?;
         let mut pages = Vec::new();
         for (_, page) in self.space.batch.pages.iter().flat_map(|waiting| &waiting.pages) {
             pages.push(JournalPage::from_payload(page.clone())?);
         }
+        let mut exchanges = coordination.named_exchanges();
+        exchanges.extend(pages.iter().flat_map(|page| names_of(page).exchanges));
+        if self.was_erased_since(exchanges, coordination.created_at).await? {
+            return Ok(Fate::Erased);
+        }
+        self.named(Named::by(&coordination)).await?;
         for page in &pages {
             self.named(names_of(page)).await?;
         }
