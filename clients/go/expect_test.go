@@ -53,10 +53,15 @@ func shown(found any) any {
 			"model_calls": found.ModelCalls,
 		}
 	case *antiphon.Coordination:
-		return object{
+		made := object{
 			"id": found.CoordinationID, "state": found.State, "exchange_id": found.ExchangeID, "turns_started": found.TurnsStarted,
-			"turns_remaining": found.TurnsRemaining,
+			"turns_remaining": found.TurnsRemaining, "token_limit": found.TokenLimit, "cost_limit": nil,
+			"spent": object{"tokens": found.Spent.Tokens, "costs": found.Spent.Costs},
 		}
+		if found.CostLimit != "" {
+			made["cost_limit"] = found.CostLimit
+		}
+		return made
 	case *antiphon.Decision:
 		return object{
 			"exchange": shown(found.Exchange), "starting": found.Starting, "stop_reason": found.StopReason, "turns_started": found.TurnsStarted,

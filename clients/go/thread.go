@@ -126,7 +126,13 @@ type Coordination struct {
 	ExchangeID     string
 	TurnsStarted   uint32
 	TurnsRemaining uint32
-	Labels         map[string]string
+	// TokenLimit is how many tokens all of its turns may spend together; nil without that limit.
+	TokenLimit *uint64
+	// CostLimit is what they may cost, such as "2.5 USD"; empty without that limit.
+	CostLimit string
+	// Spent is what they spent, whether or not there is a limit.
+	Spent  Spent
+	Labels map[string]string
 
 	raw *pb.Coordination
 }
@@ -138,7 +144,13 @@ func coordinationOf(raw *pb.Coordination) *Coordination {
 	made := &Coordination{
 		CoordinationID: raw.GetCoordinationId(), State: word(raw.GetState()), Attached: raw.GetAttached(),
 		PendingID: raw.GetPendingId(), ExchangeID: raw.GetExchangeId(), TurnsStarted: raw.GetTurnsStarted(),
-		TurnsRemaining: raw.GetTurnsRemaining(), Labels: maps.Clone(raw.GetLabels()), raw: raw,
+		TurnsRemaining: raw.GetTurnsRemaining(), Spent: spentOf(raw.GetSpent()), Labels: maps.Clone(raw.GetLabels()), raw: raw,
+	}
+	if limit := raw.GetSpendLimit(); limit != nil {
+		made.TokenLimit = limit.Tokens
+		if cost := limit.GetCost(); cost != nil {
+			made.CostLimit = cost.GetAmount() + " " + cost.GetCurrency()
+		}
 	}
 	for _, needed := range raw.GetToolsNeeded().GetCalls() {
 		made.ToolCalls = append(made.ToolCalls, toolCallOf(needed.GetCall()))

@@ -48,6 +48,22 @@ func (u *Usage) toRaw() *pb.Usage {
 	}
 }
 
+// Spent is what calls to models consumed that the server made, as far as providers said so.
+type Spent struct {
+	// Tokens are those read and written.
+	Tokens uint64
+	// Costs are what they may have cost, by currency, as decimal numbers in text; empty without prices.
+	Costs map[string]string
+}
+
+func spentOf(raw *pb.Spent) Spent {
+	made := Spent{Tokens: raw.GetTokens(), Costs: map[string]string{}}
+	for _, cost := range raw.GetCosts() {
+		made.Costs[cost.GetCurrency()] = cost.GetAmount()
+	}
+	return made
+}
+
 var costText = regexp.MustCompile(`^([0-9]{1,9}(?:\.[0-9]{1,9})?) ([A-Z]{3})$`)
 
 // costOf reads an amount with its currency, such as "2.50 USD".

@@ -91,7 +91,9 @@ def plain(found: object) -> Any:
             return {**said, "attempt": found.attempt, "model_calls": found.model_calls}
         case Coordination():
             said = {"id": found.coordination_id, "state": found.state, "exchange_id": found.exchange_id}
-            return {**said, "turns_started": found.turns_started, "turns_remaining": found.turns_remaining}
+            turns = {"turns_started": found.turns_started, "turns_remaining": found.turns_remaining}
+            limits = {"token_limit": found.token_limit, "cost_limit": found.cost_limit}
+            return {**said, **turns, **limits, "spent": {"tokens": found.spent.tokens, "costs": found.spent.costs}}
         case Decision():
             said = {"exchange": exchange(found.exchange), "starting": found.starting, "stop_reason": found.stop_reason}
             turns = {"turns_started": found.turns_started, "turns_remaining": found.turns_remaining}

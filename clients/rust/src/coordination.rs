@@ -11,6 +11,7 @@ use crate::pb;
 use crate::request::Input;
 use crate::tool::ToolResult;
 use crate::tool_call::ToolCall;
+use crate::usage::Spent;
 use crate::word::{CoordinationState, StopReason, UnansweredTools};
 
 /// A result is presented and the next action asked for. No backend capacity is held meanwhile.
@@ -276,6 +277,12 @@ pub struct Coordination {
     pub turns_started: u32,
     /// How many can still be.
     pub turns_remaining: u32,
+    /// How many tokens all of its turns may spend together; absent without that limit.
+    pub token_limit: Option<u64>,
+    /// What they may cost, such as `2.5 USD`; absent without that limit.
+    pub cost_limit: Option<String>,
+    /// What they spent, whether or not there is a limit.
+    pub spent: Spent,
     /// Labels to list by.
     pub labels: BTreeMap<String, String>,
     raw: Arc<pb::Coordination>,
@@ -292,6 +299,8 @@ impl Coordination {
             Some(pb::coordination::Pending::ToolsNeeded(needed)) => needed.calls.as_slice(),
             _ => &[],
         };
+        let limit = raw.spend_limit.as_ref();
+        let cost = limit.and_then(|limit| limit.cost.as_ref());
         let tool_calls = needed.iter().filter_map(|call| call.call.as_ref()).map(ToolCall::from_raw).collect();
         Self {
             coordination_id: raw.coordination_id.clone(),
@@ -302,6 +311,9 @@ impl Coordination {
             exchange_id: raw.exchange_id.clone(),
             turns_started: raw.turns_started,
             turns_remaining: raw.turns_remaining,
+            token_limit: limit.and_then(|limit| limit.tokens),
+            cost_limit: cost.map(|cost| format!("{} {}", cost.amount, cost.currency)),
+            spent: Spent::from_raw(raw.spent.as_ref()),
             labels: raw.labels.clone(),
             raw: Arc::new(raw),
         }

@@ -96,7 +96,7 @@ pub use tool::{OfferedTool, Tool, ToolResult};
 pub use tool_call::{Pause, ToolCall};
 pub use turns::{Capture, ContinueFrom, ForkOnce};
 pub use upload::{Write, WriteStream};
-pub use usage::Usage;
+pub use usage::{Spent, Usage};
 pub use watch::Watch;
 pub use word::{
     AttemptKind, ChangeKind, Completeness, CoordinationState, GraphDetail, GraphForm, OccurrenceKind, OnBusy,

@@ -1,5 +1,7 @@
 //! What was consumed, and how much may be spent. Knows nothing of by what.
 
+use std::collections::BTreeMap;
+
 use crate::error::{Error, Result};
 use crate::pb;
 use crate::word::Completeness;
@@ -57,6 +59,24 @@ impl Usage {
             reasoning_tokens: self.reasoning_tokens,
             ..pb::Usage::default()
         }
+    }
+}
+
+/// What calls to models consumed that the server made, as far as providers said so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Spent {
+    /// Tokens read and written.
+    pub tokens: u64,
+    /// What they may have cost, by currency, as decimal numbers in text; empty without prices.
+    pub costs: BTreeMap<String, String>,
+}
+
+impl Spent {
+    pub(crate) fn from_raw(raw: Option<&pb::Spent>) -> Self {
+        let Some(raw) = raw else { return Self::default() };
+        let cost = |one: &pb::CostAmount| (one.currency.clone(), one.amount.clone());
+        Self { tokens: raw.tokens, costs: raw.costs.iter().map(cost).collect() }
     }
 }
 

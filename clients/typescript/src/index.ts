@@ -48,5 +48,5 @@ export { Coordination, type Inspection, type Move, Run, type RunEvent, Thread, t
 export type { TLS } from "./tls.js";
 export { type OfferedTool, Pause, type Schema, Tool, ToolCall, type ToolOptions, type ToolResult, type Tools } from "./tool.js";
 export type { TurnSettings } from "./turns.js";
-export type { SpendSettings, Usage } from "./usage.js";
+export type { SpendSettings, Spent, Usage } from "./usage.js";
 export { Documents, type DocumentStream, type Source, Workspace, type WriteSettings } from "./workspace.js";

@@ -12,7 +12,7 @@ import { parse } from "./json.js";
 import type { Message } from "./message.js";
 import type { Labels } from "./request.js";
 import { ToolCall } from "./tool.js";
-import { type Usage, usageOf } from "./usage.js";
+import { type Spent, spentOf, type Usage, usageOf } from "./usage.js";
 import { count, word } from "./word.js";
 
 /** A named bookmark into the graph, as it was when it was read. */
@@ -237,6 +237,23 @@ export class Coordination {
   /** How many can still be. */
   get turnsRemaining(): number {
     return this.raw.turnsRemaining;
+  }
+
+  /** How many tokens all of its turns may spend together; undefined without that limit. */
+  get tokenLimit(): number | undefined {
+    const tokens = this.raw.spendLimit?.tokens;
+    return tokens === undefined ? undefined : count(tokens);
+  }
+
+  /** What they may cost, such as `"2.5 USD"`; undefined without that limit. */
+  get costLimit(): string | undefined {
+    const cost = this.raw.spendLimit?.cost;
+    return cost === undefined ? undefined : `${cost.amount} ${cost.currency}`;
+  }
+
+  /** What they spent, whether or not there is a limit. */
+  get spent(): Spent {
+    return spentOf(this.raw.spent);
   }
 
   /** Labels to list by. */

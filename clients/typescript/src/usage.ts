@@ -6,6 +6,7 @@ import {
   CostAmountSchema,
   type SpendLimit as RawSpendLimit,
   SpendLimitSchema,
+  type Spent as RawSpent,
   type Usage as RawUsage,
   UsageCompletenessSchema,
   UsageSchema,
@@ -48,6 +49,14 @@ export interface SpendSettings {
   readonly costLimit?: string | undefined;
 }
 
+/** What calls to models consumed that the server made, as far as providers said so. */
+export interface Spent {
+  /** Read and written. */
+  readonly tokens: number;
+  /** What they may have cost, by currency, as decimal numbers in text; empty without prices. */
+  readonly costs: Readonly<Record<string, string>>;
+}
+
 /** Reads what the server says. */
 export function usageOf(raw: RawUsage | undefined): Usage {
   const known = raw ?? create(UsageSchema);
@@ -57,6 +66,12 @@ export function usageOf(raw: RawUsage | undefined): Usage {
   });
   const completeness = word(UsageCompletenessSchema, known.completeness);
   return { ...Object.fromEntries(counters), completeness, reported: known.reported };
+}
+
+/** Reads what the server says. */
+export function spentOf(raw: RawSpent | undefined): Spent {
+  const costs = Object.fromEntries(raw?.costs.map(({ currency, amount }) => [currency, amount]) ?? []);
+  return { tokens: count(raw?.tokens ?? 0n), costs };
 }
 
 /** As it goes out, with a call that the caller made. */

@@ -49,7 +49,8 @@ export function plain(found: Said): Said {
   }
   if (found instanceof Coordination) {
     const { coordinationId: id, state, exchangeId: exchange_id, turnsStarted, turnsRemaining } = found;
-    return { id, state, exchange_id, turns_started: turnsStarted, turns_remaining: turnsRemaining };
+    const limits = { token_limit: found.tokenLimit ?? null, cost_limit: found.costLimit ?? null };
+    return { id, state, exchange_id, turns_started: turnsStarted, turns_remaining: turnsRemaining, ...limits, spent: found.spent };
   }
   if (found instanceof Node) {
     return { exchange_id: found.exchangeId, turn: found.turn, user: found.user, assistant: found.assistant };

@@ -28,7 +28,7 @@ from antiphon.request import HistoryView, NewThread, Parameters, Request, Thread
 from antiphon.thread import Coordination, Inspection, Move, Run, RunEvent, Thread, Turn
 from antiphon.tls import TLS
 from antiphon.tool import OfferedTool, Pause, Tool, ToolCall, ToolResult
-from antiphon.usage import Usage
+from antiphon.usage import Spent, Usage
 from antiphon.workspace import BeforeExchange, CopyDocument, Document, DocumentChange, DocumentContent, PutDocument
 from antiphon.workspace import RemoveDocument, WorkspaceRoot, WorkspaceVersion, Written
 
@@ -93,6 +93,7 @@ __all__ = [
     "Run",
     "RunEvent",
     "Setting",
+    "Spent",
     "Stop",
     "Subtree",
     "Suspend",

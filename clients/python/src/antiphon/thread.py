@@ -12,7 +12,7 @@ from antiphon.exchange import Exchange, stop_reason
 from antiphon.gen.antiphon.v1 import coordination_pb2, run_pb2, thread_pb2, thread_service_pb2
 from antiphon.message import Message
 from antiphon.tool import ToolCall
-from antiphon.usage import Usage
+from antiphon.usage import Spent, Usage
 from antiphon.word import word
 
 
@@ -233,6 +233,23 @@ class Coordination:
     def turns_remaining(self) -> int:
         """How many can still be."""
         return self.raw.turns_remaining
+
+    @property
+    def token_limit(self) -> int | None:
+        """How many tokens all of its turns may spend together; None without that limit."""
+        limit = self.raw.spend_limit
+        return limit.tokens if limit.HasField("tokens") else None
+
+    @property
+    def cost_limit(self) -> str | None:
+        """What they may cost, such as `2.5 USD`; None without that limit."""
+        limit = self.raw.spend_limit
+        return f"{limit.cost.amount} {limit.cost.currency}" if limit.HasField("cost") else None
+
+    @property
+    def spent(self) -> Spent:
+        """What they spent, whether or not there is a limit."""
+        return Spent.of(self.raw.spent)
 
     @property
     def labels(self) -> dict[str, str]:

@@ -48,6 +48,21 @@ class Usage:
         return usage_pb2.Usage(**known)
 
 
+@dataclass(frozen=True)
+class Spent:
+    """What calls to models consumed that the server made, as far as providers said so."""
+
+    tokens: int
+    """Read and written."""
+    costs: dict[str, str]
+    """What they may have cost, by currency, as decimal numbers in text; empty without prices."""
+
+    @classmethod
+    def of(cls, raw: usage_pb2.Spent) -> Spent:
+        """Reads what the server says."""
+        return cls(raw.tokens, {cost.currency: cost.amount for cost in raw.costs})
+
+
 def spend_limit_of(tokens: int | None, cost: str | None) -> usage_pb2.SpendLimit | None:
     """How much may be spent; None without a limit. Raises ValueError for a text that is no cost."""
     if tokens is None and cost is None:

@@ -65,6 +65,8 @@ pub(crate) fn coordination(found: &Coordination) -> Value {
     json!({
         "id": found.coordination_id, "state": found.state.to_string(), "exchange_id": found.exchange_id,
         "turns_started": found.turns_started, "turns_remaining": found.turns_remaining,
+        "token_limit": found.token_limit, "cost_limit": found.cost_limit,
+        "spent": { "tokens": found.spent.tokens, "costs": found.spent.costs },
     })
 }
 

@@ -1,9 +1,13 @@
 package antiphon;
 
 import antiphon.gen.CoordinationState;
+import antiphon.gen.CostAmount;
 import antiphon.gen.NeededToolCall;
+import antiphon.gen.SpendLimit;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * One branch driven turn by turn, as it was when it was read.
@@ -49,6 +53,23 @@ public record Coordination(antiphon.gen.Coordination raw) {
     /** How many can still be. */
     public int turnsRemaining() {
         return raw.getTurnsRemaining();
+    }
+
+    /** How many tokens all of its turns may spend together, where that has a limit. */
+    public OptionalLong tokenLimit() {
+        SpendLimit limit = raw.getSpendLimit();
+        return limit.hasTokens() ? OptionalLong.of(limit.getTokens()) : OptionalLong.empty();
+    }
+
+    /** What they may cost, such as {@code 2.5 USD}, where that has a limit. */
+    public Optional<String> costLimit() {
+        CostAmount cost = raw.getSpendLimit().getCost();
+        return raw.getSpendLimit().hasCost() ? Optional.of(cost.getAmount() + " " + cost.getCurrency()) : Optional.empty();
+    }
+
+    /** What they spent, whether or not there is a limit. */
+    public Spent spent() {
+        return Spent.of(raw.getSpent());
     }
 
     /** Labels to list by. */

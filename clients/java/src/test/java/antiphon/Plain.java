@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -51,6 +52,12 @@ final class Plain {
             Map<String, Object> made = fields("id", coordination.coordinationId(), "state", coordination.state());
             made.putAll(fields("turns_started", coordination.turnsStarted(), "turns_remaining", coordination.turnsRemaining()));
             made.put("exchange_id", coordination.exchangeId());
+            OptionalLong tokens = coordination.tokenLimit();
+            made.put("token_limit", tokens.isPresent() ? tokens.getAsLong() : null);
+            made.put("cost_limit", coordination.costLimit().orElse(null));
+            Map<String, Object> costs = new LinkedHashMap<>();
+            coordination.spent().costs().forEach((currency, amount) -> costs.put(currency, amount.toPlainString()));
+            made.put("spent", fields("tokens", coordination.spent().tokens(), "costs", costs));
             return made;
         }
         if (found instanceof Recorded recorded) {
