@@ -96,6 +96,11 @@ impl Start {
         Self { parent, prefix: None, thread, interruption: None, given_up: None, occupied: None, renamed: Vec::new() }
     }
 
+    /// The exchange that the turn goes on from, where it is stored.
+    pub(super) fn stored_parent(&self) -> Option<ExchangeId> {
+        self.parent.as_ref().filter(|parent| parent.place.is_some()).map(|parent| parent.exchange.id)
+    }
+
     /// Calls that the turn's messages must answer first; those that an interruption answers are answered.
     pub(super) fn open_calls(&self) -> Vec<ToolCall> {
         match &self.parent {

@@ -23,7 +23,7 @@ use crate::store::ledger::{Changes, Lost, Token};
 
 use super::accounts::priced;
 use super::base::{Start, StartThread, head_moved};
-use super::busy::{Asks, Occupied};
+use super::busy::Asks;
 use super::flight::{Entered, Event, Flight, Watcher};
 use super::replay::{Stored, conflict};
 use super::turn::{Base, Companion, OnDisconnect, Outcome, StepEnd, Turn};
@@ -33,6 +33,7 @@ mod completion;
 mod fleeting;
 mod generation;
 mod preparation;
+mod reopening;
 
 pub(super) use fleeting::Before;
 pub(super) use generation::{Call, Made, Waiting};
@@ -166,6 +167,8 @@ impl App {
                 return self.reopen(namespace, run.clone(), token).await;
             }
             let decided = self.prepare(caller, &turn, &mut asks, opens, calling).await?;
+            // Until the turn is over, what it goes on from is not erased.
+            let _footing = self.footing_of(namespace, &decided.start, flight).await?;
             // Nothing is held for a call that the client makes.
             let permit = if self.engine.is_clients(&decided.plan)? {
                 None
@@ -194,54 +197,6 @@ impl App {
         let message =
             "the thread moved again and again while the turn was to start: call again, or name an expected head";
         Err(Fault::new(Reason::HeadMoved, message).retry_after(100))
-    }
-
-    /// A run that failed after some of its exchanges goes on from the last: it waits for results again.
-    async fn reopen(&self, namespace: &Namespace, run: Run, token: &Token) -> Result<Outcome, Fault> {
-        if let Some(last) = run.exchange {
-            // It may have been erased, and then the run has nothing to go on from.
-            self.parent(namespace, last).await?;
-        }
-        let run = run.moved_to(State::PendingTools, self.clock.now());
-        let run = Run {
-            attempt: run.attempt.saturating_add(1),
-            failure: None,
-            // The step that failed brought nothing, so the results may come anew.
-            steps: run.steps.iter().filter(|step| step.exchange.is_some()).cloned().collect(),
-            ..run
-        };
-        let mut changes = Changes::new();
-        changes.replace_run(&run, token);
-        let _occupied = self.take_thread_back(namespace, &run, &mut changes).await?;
-        match self.commit(namespace, &changes).await.map_err(store_fault)? {
-            Ok(()) => Ok(Outcome { replayed: false, ..self.stored(namespace, run, None).await? }),
-            Err(_) => Err(changed_meanwhile()),
-        }
-    }
-
-    /// A run that was cancelled has let its thread go; opened again, it has it back where nothing came in between.
-    async fn take_thread_back(
-        &self,
-        namespace: &Namespace,
-        run: &Run,
-        changes: &mut Changes,
-    ) -> Result<Option<Occupied>, Fault> {
-        let Some(id) = &run.thread_id else {
-            return Ok(None);
-        };
-        let Some((head, token)) = self.ledger.head(namespace, id).await.map_err(store_fault)? else {
-            return Ok(None);
-        };
-        if !waits_for(&head, run) {
-            return Ok(None);
-        }
-        // Whoever has it now is about to move it, so there is nothing to wait for.
-        let occupied =
-            self.threads.occupy(namespace, id, &run.id).map_err(|busy| super::busy::thread_busy(id, &busy))?;
-        let sequence = head.sequence.saturating_add(1);
-        let head = Head { active_run: Some(run.id.clone()), sequence, updated_at: self.clock.now(), ..head };
-        changes.replace_head(id, &head, &token);
-        Ok(Some(occupied))
     }
 
     /// The one durable write before the provider is called. Absent when a thread moved and the caller expected no certain head.

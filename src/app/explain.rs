@@ -15,8 +15,9 @@ use crate::domain::tool::{Offer, ToolSet};
 use crate::engine::backend::Outbound;
 use crate::engine::{Plan, adaptations, history_view};
 
+use super::base::Parent;
 use super::turn::{Detailed, Turn};
-use super::{App, Caller, view};
+use super::{App, Caller, store_fault, view};
 
 /// A request as a provider gets it.
 pub struct Explained {
@@ -112,7 +113,8 @@ impl App {
         let streamed = self.engine.outbound(&plan, history.clone(), true)?;
         let same = |outbound: &Outbound| Hash::of(&outbound.body) == hash && length(outbound) == bytes;
         let outbound = if same(&streamed) { streamed } else { whole };
-        let differs = (!same(&outbound)).then(|| self.why_otherwise(stored));
+        let differs = (!same(&outbound))
+            .then(|| view::erased_since(&path, stored.created_at).unwrap_or_else(|| self.why_otherwise(stored)));
         plan.warnings.clone_from(&stored.warnings);
         let sent = Some(Sent { hash: Some(hash), bytes, differs });
         Ok(Explained { sent, ..Explained::of(plan, history, outbound) })
@@ -120,7 +122,11 @@ impl App {
 
     async fn path_before(&self, namespace: &Namespace, exchange: &Exchange) -> Result<Vec<Arc<Exchange>>, Fault> {
         match exchange.parent {
-            Some(parent) => self.path_of(namespace, &self.parent(namespace, parent).await?).await,
+            // What was erased before it is a gap in its history.
+            Some(id) => match self.ledger.exchange(namespace, id).await.map_err(store_fault)? {
+                Some((exchange, place)) => self.path_of(namespace, &Parent { exchange, place: Some(place) }).await,
+                None => Err(Fault::not_found(Reason::ExchangeNotFound, "exchange", id.to_string())),
+            },
             None => Ok(Vec::new()),
         }
     }

@@ -417,11 +417,6 @@ impl Flights {
         state.runs.len() + state.probes
     }
 
-    /// The runs of a namespace that are in flight.
-    pub fn all_in(&self, namespace: &Namespace) -> Vec<RunId> {
-        lock(&self.state).runs.keys().filter(|(of, _)| of == namespace).map(|(_, run)| run.clone()).collect()
-    }
-
     /// How many runs of a namespace are in flight.
     pub fn count_in(&self, namespace: &Namespace) -> usize {
         lock(&self.state).runs.keys().filter(|(of, _)| of == namespace).count()

@@ -122,6 +122,7 @@ impl App {
             planned.push((Planned::New(Box::new(thread)), turn));
         }
         self.remember(&mut changes, repeat, "fork", &ids.join("\n"));
+        let _footing = self.stand_on(namespace, at.exchange.id, None).await?;
         self.commit_fork(namespace, &changes).await?;
         Ok(planned)
     }

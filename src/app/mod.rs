@@ -27,6 +27,7 @@ pub mod execution;
 pub mod explain;
 pub mod flight;
 mod followed;
+mod footing;
 pub mod fork;
 pub mod graph;
 pub mod inspect;
@@ -119,6 +120,7 @@ pub struct App {
     owner: String,
     flights: Arc<Flights>,
     threads: Arc<busy::Threads>,
+    footings: footing::Footings,
     followed: Arc<followed::Followed>,
     remembered: replay::Cache,
     coordinations: coordination::Lives,
@@ -156,6 +158,7 @@ impl App {
             owner,
             flights: Arc::default(),
             threads: Arc::default(),
+            footings: footing::Footings::default(),
             followed: Arc::default(),
             remembered,
             coordinations: coordination::Lives::default(),

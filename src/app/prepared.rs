@@ -76,6 +76,10 @@ impl App {
             changes.delete_prepared(&id);
         }
         changes.create_prepared(&prepared);
+        let _footing = match looked.start.stored_parent() {
+            Some(parent) => Some(self.stand_on(namespace, parent, None).await?),
+            None => None,
+        };
         if self.commit(namespace, &changes).await.map_err(store_fault)?.is_err() {
             return Err(Fault::new(Reason::Internal, "an id that was to be new is taken"));
         }
@@ -199,7 +203,9 @@ impl App {
         plan.warnings.clone_from(&prepared.plan.warnings);
         let outbound = self.engine.outbound(&plan, history.clone(), false)?;
         if Hash::of(&outbound.body) != prepared.body {
-            return Err(stale(&prepared.id, "this server says the request otherwise than the one that prepared it"));
+            let why = view::erased_since(&path, prepared.created_at);
+            let otherwise = || "this server says the request otherwise than the one that prepared it".to_owned();
+            return Err(stale(&prepared.id, &why.unwrap_or_else(otherwise)));
         }
         Ok((plan, history, outbound))
     }

@@ -220,6 +220,10 @@ impl App {
         let matched = known.matched.len();
         let at = moved.as_ref().map_or("", |(thread, _, _)| thread.id.as_str());
         self.remember(&mut changes, repeat, "record", &format!("{matched} {at}\n{}", ids.join("\n")));
+        let _footing = match &known.last {
+            Some(last) => Some(self.stand_on(namespace, last.exchange.id, None).await?),
+            None => None,
+        };
         match self.commit(namespace, &changes).await.map_err(store_fault)? {
             Ok(()) => {}
             Err(lost) => return self.lost(namespace, transcript, lost).await,

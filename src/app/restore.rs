@@ -121,6 +121,7 @@ impl App {
             }
         }
         self.remember(&mut changes, repeat, "restore", id.as_str());
+        let _footing = self.stand_on(namespace, to, None).await?;
         match self.commit(namespace, &changes).await.map_err(store_fault)? {
             Ok(()) => {
                 let (caller, namespace) = (caller.name(), namespace.as_str());

@@ -129,6 +129,10 @@ impl App {
         changes.begin_workspace(&thread.id, &Live { root, sequence: 0, updated_at: thread.created_at });
         changes.create_thread(&thread, &head);
         self.remember(&mut changes, repeat, "thread", thread.id.as_str());
+        let _footing = match head.exchange {
+            Some(id) => Some(self.stand_on(namespace, id, None).await?),
+            None => None,
+        };
         self.commit_thread(namespace, &changes).await?;
         self.get_thread(caller, &thread.id).await
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph::Place;
-use crate::domain::id::Namespace;
+use crate::domain::id::{Moment, Namespace};
 use crate::domain::message::Message;
 use crate::domain::settings::Warning;
 use crate::domain::view::{Cut, Error, View, Viewed, view};
@@ -89,6 +89,13 @@ pub(super) fn viewed(path: &[Arc<Exchange>], asked: Option<View>) -> Result<View
         };
         Fault::field("request.history_view.from_exchange.exchange_id", what)
     })
+}
+
+/// Why what was sent after a path, or prepared to be, at a moment comes out otherwise, where it has a gap since then.
+pub(super) fn erased_since(path: &[Arc<Exchange>], moment: Moment) -> Option<String> {
+    let since = |exchange: &&Arc<Exchange>| exchange.erased.as_ref().is_some_and(|erased| erased.at >= moment);
+    let count = path.iter().filter(since).count();
+    (count > 0).then(|| format!("{count} of the {} exchanges of the history before it were erased since", path.len()))
 }
 
 fn narrowed(cut: Cut) -> Warning {

@@ -19,7 +19,7 @@ const TOKENS_OF_A_MEDIUM: u64 = 1_000;
 pub enum View {
     /// So many of the last turns; at least one.
     LastTurns(u32),
-    /// From this exchange on, with which a turn begins.
+    /// From this exchange on, with which a turn begins; from what is left after it, where it was erased.
     From(ExchangeId),
     /// As many of the last turns as have at most so many tokens, as [`tokens`] counts them.
     Tokens(u64),
@@ -69,16 +69,22 @@ pub fn view(path: &[impl Borrow<Exchange>], view: Option<View>) -> Result<Viewed
     let turns = turns(&path);
     let at_work = usize::from(path.last().is_some_and(|last| last.is_pending()));
     let done = turns.len().saturating_sub(at_work);
+    let mut asked_from = None;
     let first = match view {
         None => 0,
         Some(View::LastTurns(count)) => done.saturating_sub(usize::try_from(count).unwrap_or(usize::MAX)),
         Some(View::From(id)) => {
-            let index = path.iter().position(|exchange| exchange.id == id).ok_or(Error::NotOnPath)?;
-            let turn = turns.partition_point(|begin| *begin <= index).saturating_sub(1);
-            let begin = turns.get(turn).copied().unwrap_or(0);
-            match path.get(begin).filter(|_| begin != index) {
-                Some(exchange) => return Err(Error::InsideTurn(exchange.id)),
-                None => turn,
+            let from = whole.iter().position(|exchange| exchange.id == id).ok_or(Error::NotOnPath)?;
+            asked_from = Some(from);
+            let index = whole.iter().take(from).filter(|exchange| exchange.erased.is_none()).count();
+            match turns.binary_search(&index) {
+                Ok(turn) => turn,
+                // In the place of what was erased begins what is left after it.
+                Err(turn) if whole.get(from).is_some_and(|exchange| exchange.erased.is_some()) => turn,
+                Err(turn) => {
+                    let begin = turns.get(turn.saturating_sub(1)).and_then(|begin| path.get(*begin));
+                    return Err(begin.map_or(Error::NotOnPath, |begin| Error::InsideTurn(begin.id)));
+                }
             }
         }
         Some(View::Tokens(budget)) => {
@@ -91,10 +97,12 @@ pub fn view(path: &[impl Borrow<Exchange>], view: Option<View>) -> Result<Viewed
         }
     };
     let begin = turns.get(first).copied().unwrap_or(path.len());
-    let gaps = match path.get(begin).filter(|_| first > 0) {
-        Some(first) => whole.iter().skip_while(|exchange| exchange.id != first.id).count() - (path.len() - begin),
-        None => whole.len() - path.len(),
-    };
+    let shown_from = asked_from.unwrap_or_else(|| match path.get(begin) {
+        _ if first == 0 => 0,
+        Some(first) => whole.iter().position(|exchange| exchange.id == first.id).unwrap_or(0),
+        None => whole.len(),
+    });
+    let gaps = whole.iter().skip(shown_from).filter(|exchange| exchange.erased.is_some()).count();
     let of_messages = path.iter().map(|exchange| exchange.messages.len() + 1).sum();
     let mut messages = Vec::with_capacity(of_messages);
     for (index, exchange) in path.into_iter().enumerate() {

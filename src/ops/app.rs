@@ -194,6 +194,11 @@ async fn serve(
     reload: &Notify,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
+    let mut shutdown = std::pin::pin!(shutdown);
+    let unfinished = tokio::select! {
+        unfinished = app.unfinished_erasures() => unfinished,
+        () = &mut shutdown => return Ok(()),
+    };
     let (reporter, health) = tonic_health::server::health_reporter();
     let wire = Wire { max_request_bytes: settings.max_message_bytes, max_response_bytes: MAX_RESPONSE_BYTES };
     let routes =
@@ -208,11 +213,13 @@ async fn serve(
         stopped.await.ok();
     }));
     let watch = HealthWatch::start(Arc::clone(app), reporter, asker, looks).await;
-    let unfinished = Arc::clone(app);
-    let finishing = tokio::spawn(async move { unfinished.finish_all_erasures().await });
+    let finishing = tokio::spawn({
+        let app = Arc::clone(app);
+        async move { app.finish_all_erasures(unfinished).await }
+    });
     ready();
     let ended = tokio::select! {
-        () = shutdown => None,
+        () = &mut shutdown => None,
         ended = &mut serving => Some(ended),
         never = reloads(app, reload) => match never {},
         never = locks.clone().look(|| app.engine().setup()) => match never {},

@@ -24,6 +24,7 @@ mod coordinate;
 mod edges;
 mod ends;
 mod erased;
+mod erasing;
 mod errors;
 mod explain;
 mod fallback;

@@ -113,6 +113,11 @@ async fn a_killed_erasure_is_finished_under_its_receipt() {
     erasing.await.unwrap().expect_err("nobody was told that it is done");
 
     let program = Program::start(folder.path(), &config).await;
+    // Nothing goes on from what it is to take, from the first call on.
+    let last = ids.last().unwrap();
+    let on = program.exchanges().r#continue(ask::after(last, ask::text("on"))).await.unwrap_err();
+    refused::is(&on, Code::FailedPrecondition, Reason::ExchangeErased);
+    assert_eq!(refused::fact(&on, "receipt_id"), receipt_id);
     let finished = async {
         loop {
             let receipt = program.admin().get_erase_receipt(get.clone()).await.unwrap().into_inner().receipt.unwrap();

@@ -607,7 +607,7 @@ pub struct LastTurns {
 /// From an exchange on.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct FromExchange {
-    /// Required. The first exchange that is sent; a turn must begin with it.
+    /// Required. The first exchange that is sent; a turn must begin with it. Where it was erased, what is left after it is sent.
     #[prost(string, tag = "1")]
     pub exchange_id: ::prost::alloc::string::String,
 }
@@ -2806,7 +2806,7 @@ pub struct EraseReceipt {
     /// Output only. The tombstones; at most the first 1,000.
     #[prost(message, repeated, tag = "8")]
     pub tombstones: ::prost::alloc::vec::Vec<Tombstone>,
-    /// Output only. When it was done; absent for a dry run.
+    /// Output only. When it was done, and never before what it took was made; absent for a dry run.
     #[prost(message, optional, tag = "9")]
     pub erase_time: ::core::option::Option<::prost_types::Timestamp>,
     /// Output only. By whom: the name of the credential.
@@ -2922,8 +2922,8 @@ pub enum EraseMode {
     Refuse = 1,
     /// Erase all that follow from it too.
     Cascade = 2,
-    /// Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn after it tells with the
-    /// warning `history_erased`.
+    /// Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn that is sent with it tells with
+    /// the warning `history_erased`.
     Tombstone = 3,
 }
 impl EraseMode {

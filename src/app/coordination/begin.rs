@@ -87,6 +87,7 @@ impl App {
     }
 
     async fn begin_at(&self, live: &Live, opening: &Opening, exchange: ExchangeId) -> Result<(), Fault> {
+        let _footing = self.stand_on(&live.namespace, exchange, None).await?;
         let begun = self.begin(live, opening, &Beginning::At(exchange), Changes::new()).await?;
         begun.map_err(|lost| Fault::new(Reason::Internal, lost.to_string()))
     }

@@ -115,6 +115,7 @@ impl App {
                 let Some(parent) = self.prefix_stored_meanwhile(namespace, &finished).await? else {
                     return Err(changed_meanwhile());
                 };
+                let _footing = self.stand_on(namespace, parent.exchange.id, Some(&claimed.run.id)).await?;
                 if let Some(prefix) = finished.start.prefix.take() {
                     let names = renamed(&prefix.exchange.assistant, &parent.exchange.assistant);
                     pairing::rename_results(&mut finished.plan.messages, &names);

@@ -118,6 +118,10 @@ impl App {
                 let mut answer = self.engine.taken(&plan, reply)?;
                 name(&mut answer, provider, api);
                 let finished = self.generated(namespace, &run, plan, observation, answer, &companion, fleeting).await?;
+                let _footing = match finished.start.stored_parent() {
+                    Some(parent) => Some(self.stand_on(namespace, parent, Some(&run.id)).await?),
+                    None => None,
+                };
                 return match token {
                     Some(token) => {
                         let claimed = self.claimed_again(namespace, run, token).await?;

@@ -82,7 +82,7 @@ impl App {
         };
         if !how.dry_run {
             self.accept_work()?;
-            self.finish_erasures(namespace).await?;
+            self.finish_erasures(namespace, &mut self.footings.clearing(namespace)).await?;
         }
         let until = how.max_duration_ms.map(|ms| Instant::now() + Duration::from_millis(ms));
         let before = Moment(self.clock.now().0.saturating_sub(how.grace_ms.unwrap_or(GRACE_MS)));

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use super::Resolved;
 use super::taking::Taking;
+use crate::app::footing::{Clearing, at_work};
 use crate::app::thread::Repeatable;
 use crate::app::{App, Caller, join, store_fault};
 use crate::domain::exchange::Exchange;
@@ -68,7 +69,7 @@ impl App {
         };
         if !asked.dry_run {
             // One that broke off may be this one.
-            self.finish_erasures(&caller.namespace).await?;
+            self.finish_erasures(&caller.namespace, &mut self.footings.clearing(&caller.namespace)).await?;
         }
         self.erase_alone(caller, asked, repeat).await
     }
@@ -84,8 +85,8 @@ impl App {
         if let Some(id) = self.repeated(namespace, repeat).await? {
             return Ok(Erasure { replayed: true, ..self.erasure(namespace, &id).await? });
         }
-        let mut resolved = self.retained(namespace, &asked.target).await?;
-        self.check_shared(namespace, &asked, &mut resolved).await?;
+        let mut clearing = self.footings.clearing(namespace);
+        let resolved = self.settle(namespace, &asked, &mut clearing).await?;
         self.check_at_work(namespace, &resolved).await?;
         let with = self.with(namespace, &resolved.exchanges, false).await?;
         let receipt = Receipt {
@@ -97,7 +98,8 @@ impl App {
             gone: Vec::new(),
             shared: 0,
             exchanges: Vec::new(),
-            at: self.clock.now(),
+            // Where the clock was ahead before, what comes back with an older export must not look newer than its erasure.
+            at: self.clock.now().max(resolved.made_at).max(with.made_at),
             by: caller.name().to_owned(),
         };
         if !asked.dry_run {
@@ -107,6 +109,23 @@ impl App {
         let receipt = self.take(namespace, Taking::new(erasing, resolved, with, asked.dry_run), repeat).await?;
         let tombstones = if asked.dry_run { Vec::new() } else { self.left(namespace, &receipt).await? };
         Ok(Erasure { receipt, tombstones, replayed: false, at_work: false })
+    }
+
+    /// What is to be erased, with nobody who goes on from any of it, and nobody who begins to.
+    async fn settle(&self, namespace: &Namespace, asked: &Asked, clearing: &mut Clearing) -> Result<Resolved, Fault> {
+        loop {
+            let mut resolved = self.retained(namespace, &asked.target).await?;
+            self.check_shared(namespace, asked, &mut resolved).await?;
+            let exchanges = resolved.exchanges.keys().copied();
+            let cleared = match asked.dry_run {
+                true => self.footings.run_on(namespace, exchanges).map_or(Ok(false), Err),
+                false => clearing.clear(exchanges).await,
+            };
+            // What was made before they were cleared may follow from them, or share them.
+            if !cleared.map_err(at_work)? {
+                return Ok(resolved);
+            }
+        }
     }
 
     /// What an erasure did.
@@ -198,23 +217,9 @@ impl App {
             let exchange = self.ledger.exchange_at(namespace, *place).await.map_err(store_fault)?;
             runs.extend(exchange.and_then(|exchange| exchange.run_id));
         }
-        // Those that go on from one of them as well: their answers are of what is to be erased.
-        for run in self.flights.all_in(namespace) {
-            let found = self.ledger.run(namespace, &run).await.map_err(store_fault)?;
-            let after = found.into_iter().flat_map(|(run, _)| [run.exchange, run.from]).flatten();
-            if after.into_iter().any(|after| resolved.exchanges.contains_key(&after)) {
-                runs.insert(run);
-            }
-        }
         let busy = runs.into_iter().find(|run| self.flights.find(namespace, run).is_some());
         let busy =
             busy.or_else(|| resolved.thread.as_ref().and_then(|thread| self.threads.busy_with(namespace, thread)));
-        match busy {
-            None => Ok(()),
-            Some(run) => {
-                let message = format!("run `{run}` is at work: wait for it, or cancel it, and erase then");
-                Err(Fault::new(Reason::RunNotCompleted, message).with("run_id", run))
-            }
-        }
+        busy.map_or(Ok(()), |run| Err(at_work(run)))
     }
 }

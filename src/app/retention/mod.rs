@@ -2,12 +2,14 @@
 
 mod collect;
 mod erase;
+mod finish;
 mod taking;
 
 use std::collections::BTreeMap;
 
 pub use self::collect::{Collecting, Garbage};
 pub use self::erase::{Asked, Erasure};
+pub use self::finish::Unfinished;
 
 use super::thread::Repeatable;
 use super::{App, Caller, store_fault};
@@ -42,6 +44,8 @@ struct Resolved {
     end: Option<ExchangeId>,
     /// A run that was not captured.
     bare_run: Option<Run>,
+    /// When the thread or that run was made.
+    made_at: Moment,
 }
 
 impl App {
@@ -180,11 +184,11 @@ impl App {
                 self.below(namespace, place, steps.unwrap_or(u64::MAX), &mut resolved.exchanges).await?;
             }
             Target::Thread(id) => {
-                let (_, head, _) = self.read_thread(namespace, id).await?;
+                let (thread, head, _) = self.read_thread(namespace, id).await?;
                 if let Some(end) = self.tip_of(namespace, &head).await? {
                     resolved = self.path_to(namespace, end).await?;
                 }
-                resolved.thread = Some(id.clone());
+                (resolved.thread, resolved.made_at) = (Some(id.clone()), thread.created_at);
             }
             Target::Run(id) => {
                 let found = self.ledger.run(namespace, id).await.map_err(store_fault)?;
@@ -195,7 +199,7 @@ impl App {
                     resolved = self.stretch_of(namespace, id, end).await?;
                 }
                 if resolved.exchanges.is_empty() {
-                    resolved.bare_run = Some(run);
+                    (resolved.made_at, resolved.bare_run) = (run.created_at, Some(run));
                 }
             }
         }

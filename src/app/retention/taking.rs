@@ -1,6 +1,6 @@
 //! Taking out what is erased: exchanges become tombstones, and content that nobody else has is removed. What is to go is put on record before
-//! anything does, so that an erasure that broke off is finished at the next start, or by whoever erases or collects next. It must not know whether
-//! something may be erased, or how a record is replaced.
+//! anything does, so that an erasure that broke off can be finished. It must not know whether something may be erased, who finishes what broke off, or
+//! how a record is replaced.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -13,8 +13,8 @@ use crate::domain::coordination::{Coordination, State};
 use crate::domain::exchange::Erased;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph::Place;
-use crate::domain::id::{CoordinationId, ExchangeId, Namespace, PreparedId, RunId};
-use crate::domain::retention::{Erasing, Gone, Mode, Receipt, Target};
+use crate::domain::id::{CoordinationId, ExchangeId, Moment, Namespace, PreparedId, RunId};
+use crate::domain::retention::{Erasing, Gone, Receipt};
 use crate::domain::run::{self, Run};
 use crate::store::collect::{Among, Collected, collect};
 use crate::store::layout::{Entry, Kind};
@@ -31,6 +31,8 @@ pub(super) struct With {
     prepared: Vec<PreparedId>,
     /// Runs that forget the documents that they started from.
     runs: Vec<RunId>,
+    /// When the last of them was made.
+    pub(super) made_at: Moment,
 }
 
 /// An erasure on its way.
@@ -56,6 +58,21 @@ impl Taking {
         without.extend(with.runs.iter().cloned().map(Entry::Run));
         let (candidates, gone) = (HashSet::new(), BTreeMap::new());
         Self { erasing, resolved, with, dry_run, resumed: false, candidates, without, gone }
+    }
+
+    /// The same for one that broke off.
+    pub(super) fn again(erasing: Erasing, resolved: Resolved, with: With) -> Self {
+        Self { resumed: true, ..Self::new(erasing, resolved, with, false) }
+    }
+
+    /// Removes what was prepared.
+    pub(super) fn prepared(&mut self) -> Changes {
+        let mut changes = Changes::new();
+        for id in &self.with.prepared {
+            changes.delete_prepared(id);
+        }
+        self.count(Kind::Prepared, self.with.prepared.len() as u64, 0);
+        changes
     }
 
     fn count(&mut self, kind: Kind, count: u64, bytes: u64) {
@@ -87,89 +104,6 @@ impl App {
         self.take_out(namespace, taking).await
     }
 
-    /// Finishes erasures of all namespaces that broke off when the server was killed. What cannot be finished is told in the log, and tried again by
-    /// the next erasure or collection.
-    pub async fn finish_all_erasures(&self) {
-        let namespaces = match self.ledger.store().namespaces().await {
-            Ok(namespaces) => namespaces,
-            Err(error) => return tracing::error!(error = %error, "erase.unfinished"),
-        };
-        for namespace in namespaces {
-            let finished = async {
-                if self.ledger.all_erasing(&namespace).await.map_err(store_fault)?.is_empty() {
-                    return Ok(());
-                }
-                let _alone = self.transfers.apart.alone(&namespace).await;
-                self.finish_erasures(&namespace).await
-            };
-            if let Err(fault) = finished.await
-                && fault.reason != Reason::ShuttingDown
-            {
-                tracing::error!(namespace = namespace.as_str(), error = %fault, "erase.unfinished");
-            }
-        }
-    }
-
-    /// Finishes erasures that came with an import, and removes what it brought of what was erased here. While another import is at work the next
-    /// collection does it.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub(in crate::app) async fn tidy(&self, namespaces: &BTreeSet<Namespace>) -> Result<(), Fault> {
-        for namespace in namespaces {
-            let Some(_alone) = self.transfers.apart.try_alone(namespace) else { continue };
-            self.finish_erasures(namespace).await?;
-            let nothing = HashSet::new();
-            let all = Among { candidates: None, without: &nothing, takes_drafts: true };
-            collect(&self.ledger, namespace, &all, false, &mut |_| true).await.map_err(store_fault)?;
-        }
-        Ok(())
-    }
-
-    /// Finishes erasures of a namespace that broke off, while neither an import nor a collection begins.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub(super) async fn finish_erasures(&self, namespace: &Namespace) -> Result<(), Fault> {
-        for erasing in self.ledger.all_erasing(namespace).await.map_err(store_fault)? {
-            self.finish(namespace, erasing).await?;
-        }
-        Ok(())
-    }
-
-    /// Finishes an erasure that broke off. It may be erased, for that was looked at when it began.
-    ///
-    /// # Errors
-    /// When the store fails.
-    async fn finish(&self, namespace: &Namespace, erasing: Erasing) -> Result<(), Fault> {
-        let resolved = match (&erasing.receipt.target, erasing.end) {
-            (Target::Thread(_), Some(end)) => self.path_to(namespace, end).await,
-            (Target::Run(run), Some(end)) => self.stretch_of(namespace, run, end).await,
-            (Target::Thread(_) | Target::Run(_), None) => Ok(Resolved::default()),
-            (target, _) => self.retained(namespace, target).await,
-        };
-        let mut resolved = match resolved {
-            // An import may bring the record without what it is of.
-            Err(fault) if fault.reason == Reason::ExchangeNotFound => Resolved::default(),
-            resolved => resolved?,
-        };
-        if erasing.receipt.mode == Mode::Cascade {
-            let tops: Vec<Place> = resolved.exchanges.values().copied().collect();
-            for place in tops {
-                self.below(namespace, place, u64::MAX, &mut resolved.exchanges).await?;
-            }
-        }
-        let with = self.with(namespace, &resolved.exchanges, true).await?;
-        let mut taking = Taking { resumed: true, ..Taking::new(erasing, resolved, with, false) };
-        let mut changes = Changes::new();
-        for id in &taking.with.prepared {
-            changes.delete_prepared(id);
-        }
-        self.apply(namespace, &changes).await?;
-        taking.count(Kind::Prepared, taking.with.prepared.len() as u64, 0);
-        self.take_out(namespace, taking).await.map(|_| ())
-    }
-
     /// Coordinations and prepared executions that go with exchanges, and runs that forget their documents. A coordination that did not end is refused,
     /// or stays where the erasure began before it.
     ///
@@ -191,6 +125,7 @@ impl App {
                 }
                 if matches!(coordination.state, State::Ended(_)) {
                     with.coordinations.push(coordination.id.clone());
+                    with.made_at = with.made_at.max(coordination.created_at);
                 } else if !resumed {
                     let message = format!(
                         "coordination `{}` goes on from what is to be erased: let it end, or cancel it, and erase then",
@@ -205,6 +140,11 @@ impl App {
             }
         }
         with.prepared = self.ledger.prepared_after(namespace, exchanges).await.map_err(store_fault)?;
+        for id in &with.prepared {
+            if let Some((prepared, _)) = self.ledger.prepared(namespace, id).await.map_err(store_fault)? {
+                with.made_at = with.made_at.max(prepared.created_at);
+            }
+        }
         let mut runs = BTreeSet::new();
         for place in exchanges.values() {
             let exchange = self.ledger.exchange_at(namespace, *place).await.map_err(store_fault)?;
@@ -235,11 +175,7 @@ impl App {
 
     /// What goes in the write that the erasure begins with: nothing that comes later finds its way by it.
     async fn first_to_go(&self, namespace: &Namespace, taking: &mut Taking) -> Result<Changes, Fault> {
-        let mut changes = Changes::new();
-        for id in &taking.with.prepared {
-            changes.delete_prepared(id);
-        }
-        taking.count(Kind::Prepared, taking.with.prepared.len() as u64, 0);
+        let mut changes = taking.prepared();
         if let Some(run) = &taking.resolved.bare_run {
             self.ledger.add_version(namespace, run.workspace, &mut taking.candidates).await.map_err(store_fault)?;
             taking.without.insert(Entry::Run(run.id.clone()));
@@ -268,7 +204,7 @@ impl App {
     }
 
     /// Takes out the rest, ends the record that it is under way, and gives the receipt.
-    async fn take_out(&self, namespace: &Namespace, mut taking: Taking) -> Result<Receipt, Fault> {
+    pub(super) async fn take_out(&self, namespace: &Namespace, mut taking: Taking) -> Result<Receipt, Fault> {
         let dry_run = taking.dry_run;
         for runs in taking.with.runs.chunks(BATCH) {
             self.forget_documents(namespace, runs, dry_run, &mut taking.candidates).await?;
@@ -362,28 +298,27 @@ impl App {
         dry_run: bool,
         content: &mut HashSet<Entry>,
     ) -> Result<(), Fault> {
-        let mut changes = Changes::new();
-        for id in runs {
-            let Some((run, token)) = self.ledger.run(namespace, id).await.map_err(store_fault)? else { continue };
-            self.ledger.add_version(namespace, run.workspace, content).await.map_err(store_fault)?;
-            let is_over = run.state != run::State::PendingTools;
-            if is_over && run.workspace.is_none() {
-                continue;
+        // What a run was when it was read is looked at again where it changed meanwhile: once it is on record, an erasure gives up for nothing else.
+        loop {
+            let mut changes = Changes::new();
+            for id in runs {
+                let Some((run, token)) = self.ledger.run(namespace, id).await.map_err(store_fault)? else { continue };
+                self.ledger.add_version(namespace, run.workspace, content).await.map_err(store_fault)?;
+                let is_over = run.state != run::State::PendingTools;
+                if is_over && run.workspace.is_none() {
+                    continue;
+                }
+                let run = Run { workspace: None, ..run };
+                let run = if is_over {
+                    run
+                } else {
+                    Run { failure: Some(cancelled(id)), ..run.moved_to(run::State::Cancelled, self.clock.now()) }
+                };
+                changes.replace_run(&run, &token);
             }
-            let run = Run { workspace: None, ..run };
-            let run = if is_over {
-                run
-            } else {
-                Run { failure: Some(cancelled(id)), ..run.moved_to(run::State::Cancelled, self.clock.now()) }
-            };
-            changes.replace_run(&run, &token);
-        }
-        if dry_run {
-            return Ok(());
-        }
-        match self.commit(namespace, &changes).await.map_err(store_fault)? {
-            Ok(()) => Ok(()),
-            Err(lost) => Err(Fault::new(Reason::HeadMoved, format!("{lost}: repeat the call")).retry_after(100)),
+            if dry_run || self.commit(namespace, &changes).await.map_err(store_fault)?.is_ok() {
+                return Ok(());
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::sleep;
 
+pub(super) use self::apart::Alone;
 use self::apart::Apart;
 pub use self::import::{Import, Importing, Told, Total};
 pub use crate::store::transfer::{Chunk, Summary};

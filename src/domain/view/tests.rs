@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::drift::Lineage;
-use crate::domain::exchange::{Origin, Responder};
+use crate::domain::exchange::{Erased, Origin, Responder};
 use crate::domain::id::{CallId, Hash, Moment};
 use crate::domain::message::{Media, ToolCall, ToolResult};
 use crate::domain::run::StopReason;
@@ -46,6 +46,11 @@ fn exchange(number: usize, turn: u64, messages: Vec<Message>, assistant: Message
         created_at: Moment(0),
         erased: None,
     }
+}
+
+fn gone(exchange: Exchange) -> Exchange {
+    let erased = Erased { receipt: "receipt".to_owned(), at: Moment(0), by: String::new() };
+    Exchange { erased: Some(erased), messages: Vec::new(), ..exchange }
 }
 
 fn calling(number: usize) -> Message {
@@ -116,6 +121,30 @@ fn an_exchange_must_begin_a_turn_of_the_path() {
     assert_eq!(texts(&from(3).unwrap())[..2], ["System brief", "User q2"]);
     assert_eq!(from(2), Err(Error::InsideTurn(id(1))));
     assert_eq!(from(9), Err(Error::NotOnPath));
+}
+
+#[test]
+fn what_was_erased_is_a_gap_that_a_view_can_begin_in() {
+    let with_gaps = |rounds: &[usize], numbers: &[usize]| -> Vec<Exchange> {
+        let gap =
+            |exchange: Exchange| if numbers.iter().any(|n| id(*n) == exchange.id) { gone(exchange) } else { exchange };
+        path(rounds, false).into_iter().map(gap).collect()
+    };
+    let seen = |path: &[Exchange], from| {
+        let viewed = view(path, Some(View::From(id(from)))).unwrap();
+        let asked: Vec<String> = texts(&viewed).into_iter().filter(|text| text.starts_with("User")).collect();
+        (asked, viewed.erased, viewed.cut.map(|cut| cut.turns))
+    };
+    let turns = with_gaps(&[0, 0, 0, 0], &[2, 4]);
+    assert_eq!(seen(&turns, 1), (vec!["User q1".to_owned(), "User q3".to_owned()], 2, None));
+    assert_eq!(seen(&turns, 2), (vec!["User q3".to_owned()], 2, Some(1)));
+    assert_eq!(seen(&turns, 3), (vec!["User q3".to_owned()], 1, Some(1)));
+    assert_eq!(seen(&turns, 4), (Vec::new(), 1, Some(2)), "nothing is left after it");
+    let last = view(&turns, Some(View::LastTurns(1))).unwrap();
+    assert_eq!((last.erased, last.cut.map(|cut| cut.turns)), (1, Some(1)));
+    // In the middle of a turn, the next one is the first that is whole.
+    let turns = with_gaps(&[2, 0], &[2]);
+    assert_eq!(seen(&turns, 2), (vec!["User q2".to_owned()], 1, Some(1)));
 }
 
 #[test]

@@ -251,7 +251,8 @@ impl Ledger {
         Ok((exchange, bytes))
     }
 
-    async fn is_erased(&self, ns: &Namespace, place: Place) -> Result<bool, Error> {
+    /// Whether the exchange at a place was erased, by its record alone.
+    pub(in crate::store) async fn is_erased(&self, ns: &Namespace, place: Place) -> Result<bool, Error> {
         let entry = Entry::Exchange(place);
         let Some(raw) = self.raw(ns, &entry).await? else { return Ok(false) };
         Ok(names_in(&entry, &raw)?.is_erased)

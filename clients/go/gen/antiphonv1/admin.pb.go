@@ -145,8 +145,8 @@ const (
 	EraseMode_ERASE_MODE_REFUSE EraseMode = 1
 	// Erase all that follow from it too.
 	EraseMode_ERASE_MODE_CASCADE EraseMode = 2
-	// Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn after it tells with the
-	// warning `history_erased`.
+	// Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn that is sent with it tells with
+	// the warning `history_erased`.
 	EraseMode_ERASE_MODE_TOMBSTONE EraseMode = 3
 )
 
@@ -1273,7 +1273,7 @@ type EraseReceipt struct {
 	SharedContentCount uint64 `protobuf:"varint,7,opt,name=shared_content_count,json=sharedContentCount,proto3" json:"shared_content_count,omitempty"`
 	// Output only. The tombstones; at most the first 1,000.
 	Tombstones []*Tombstone `protobuf:"bytes,8,rep,name=tombstones,proto3" json:"tombstones,omitempty"`
-	// Output only. When it was done; absent for a dry run.
+	// Output only. When it was done, and never before what it took was made; absent for a dry run.
 	EraseTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=erase_time,json=eraseTime,proto3" json:"erase_time,omitempty"`
 	// Output only. By whom: the name of the credential.
 	ErasedBy string `protobuf:"bytes,10,opt,name=erased_by,json=erasedBy,proto3" json:"erased_by,omitempty"`

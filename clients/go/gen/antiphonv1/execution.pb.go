@@ -729,7 +729,7 @@ func (x *LastTurns) GetTurns() uint32 {
 // From an exchange on.
 type FromExchange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. The first exchange that is sent; a turn must begin with it.
+	// Required. The first exchange that is sent; a turn must begin with it. Where it was erased, what is left after it is sent.
 	ExchangeId    string `protobuf:"bytes,1,opt,name=exchange_id,json=exchangeId,proto3" json:"exchange_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -8,7 +8,6 @@ use crate::domain::retention::{Receipt, Target};
 use crate::domain::run::Run;
 use crate::store::layout::{self, Entry, Kind};
 use crate::store::record::decode;
-use crate::store::transfer::names_in;
 use crate::store::{Error, Ledger, Namespace};
 
 /// How many receipts are read at a time.
@@ -81,9 +80,7 @@ pub(super) async fn any_since(
 ) -> Result<bool, Error> {
     for id in exchanges {
         let Some(place) = ledger.place(ns, id).await? else { continue };
-        let entry = Entry::Exchange(place);
-        let Some(raw) = ledger.raw(ns, &entry).await? else { continue };
-        if !names_in(&entry, &raw)?.is_erased {
+        if !ledger.is_erased(ns, place).await? {
             continue;
         }
         let exchange = ledger.exchange_at(ns, place).await?;

@@ -677,7 +677,7 @@ export type EraseReceipt = Message<"antiphon.v1.EraseReceipt"> & {
   tombstones: Tombstone[];
 
   /**
-   * Output only. When it was done; absent for a dry run.
+   * Output only. When it was done, and never before what it took was made; absent for a dry run.
    *
    * @generated from field: google.protobuf.Timestamp erase_time = 9;
    */
@@ -878,8 +878,8 @@ export enum EraseMode {
   CASCADE = 2,
 
   /**
-   * Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn after it tells with the
-   * warning `history_erased`.
+   * Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn that is sent with it tells with
+   * the warning `history_erased`.
    *
    * @generated from enum value: ERASE_MODE_TOMBSTONE = 3;
    */

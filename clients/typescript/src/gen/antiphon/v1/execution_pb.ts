@@ -344,7 +344,7 @@ export const LastTurnsSchema: GenMessage<LastTurns> = /*@__PURE__*/
  */
 export type FromExchange = Message<"antiphon.v1.FromExchange"> & {
   /**
-   * Required. The first exchange that is sent; a turn must begin with it.
+   * Required. The first exchange that is sent; a turn must begin with it. Where it was erased, what is left after it is sent.
    *
    * @generated from field: string exchange_id = 1;
    */

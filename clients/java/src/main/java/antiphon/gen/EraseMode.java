@@ -41,8 +41,8 @@ public enum EraseMode
   ERASE_MODE_CASCADE(2),
   /**
    * <pre>
-   * Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn after it tells with the
-   * warning `history_erased`.
+   * Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn that is sent with it tells with
+   * the warning `history_erased`.
    * </pre>
    *
    * <code>ERASE_MODE_TOMBSTONE = 3;</code>
@@ -86,8 +86,8 @@ public enum EraseMode
   public static final int ERASE_MODE_CASCADE_VALUE = 2;
   /**
    * <pre>
-   * Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn after it tells with the
-   * warning `history_erased`.
+   * Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn that is sent with it tells with
+   * the warning `history_erased`.
    * </pre>
    *
    * <code>ERASE_MODE_TOMBSTONE = 3;</code>

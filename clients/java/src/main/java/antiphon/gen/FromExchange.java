@@ -58,7 +58,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object exchangeId_ = "";
   /**
    * <pre>
-   * Required. The first exchange that is sent; a turn must begin with it.
+   * Required. The first exchange that is sent; a turn must begin with it. Where it was erased, what is left after it is sent.
    * </pre>
    *
    * <code>string exchange_id = 1 [json_name = "exchangeId"];</code>
@@ -79,7 +79,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Required. The first exchange that is sent; a turn must begin with it.
+   * Required. The first exchange that is sent; a turn must begin with it. Where it was erased, what is left after it is sent.
    * </pre>
    *
    * <code>string exchange_id = 1 [json_name = "exchangeId"];</code>
@@ -405,7 +405,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object exchangeId_ = "";
     /**
      * <pre>
-     * Required. The first exchange that is sent; a turn must begin with it.
+     * Required. The first exchange that is sent; a turn must begin with it. Where it was erased, what is left after it is sent.
      * </pre>
      *
      * <code>string exchange_id = 1 [json_name = "exchangeId"];</code>
@@ -425,7 +425,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The first exchange that is sent; a turn must begin with it.
+     * Required. The first exchange that is sent; a turn must begin with it. Where it was erased, what is left after it is sent.
      * </pre>
      *
      * <code>string exchange_id = 1 [json_name = "exchangeId"];</code>
@@ -446,7 +446,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The first exchange that is sent; a turn must begin with it.
+     * Required. The first exchange that is sent; a turn must begin with it. Where it was erased, what is left after it is sent.
      * </pre>
      *
      * <code>string exchange_id = 1 [json_name = "exchangeId"];</code>
@@ -463,7 +463,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The first exchange that is sent; a turn must begin with it.
+     * Required. The first exchange that is sent; a turn must begin with it. Where it was erased, what is left after it is sent.
      * </pre>
      *
      * <code>string exchange_id = 1 [json_name = "exchangeId"];</code>
@@ -477,7 +477,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Required. The first exchange that is sent; a turn must begin with it.
+     * Required. The first exchange that is sent; a turn must begin with it. Where it was erased, what is left after it is sent.
      * </pre>
      *
      * <code>string exchange_id = 1 [json_name = "exchangeId"];</code>

@@ -12,7 +12,7 @@ public interface FromExchangeOrBuilder extends
 
   /**
    * <pre>
-   * Required. The first exchange that is sent; a turn must begin with it.
+   * Required. The first exchange that is sent; a turn must begin with it. Where it was erased, what is left after it is sent.
    * </pre>
    *
    * <code>string exchange_id = 1 [json_name = "exchangeId"];</code>
@@ -21,7 +21,7 @@ public interface FromExchangeOrBuilder extends
   java.lang.String getExchangeId();
   /**
    * <pre>
-   * Required. The first exchange that is sent; a turn must begin with it.
+   * Required. The first exchange that is sent; a turn must begin with it. Where it was erased, what is left after it is sent.
    * </pre>
    *
    * <code>string exchange_id = 1 [json_name = "exchangeId"];</code>

@@ -89,8 +89,8 @@ class _EraseModeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_EraseMode.V
     ERASE_MODE_CASCADE: _EraseMode.ValueType  # 2
     """Erase all that follow from it too."""
     ERASE_MODE_TOMBSTONE: _EraseMode.ValueType  # 3
-    """Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn after it tells with the
-    warning `history_erased`.
+    """Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn that is sent with it tells with
+    the warning `history_erased`.
     """
 
 class EraseMode(_EraseMode, metaclass=_EraseModeEnumTypeWrapper):
@@ -103,8 +103,8 @@ ERASE_MODE_REFUSE: EraseMode.ValueType  # 1
 ERASE_MODE_CASCADE: EraseMode.ValueType  # 2
 """Erase all that follow from it too."""
 ERASE_MODE_TOMBSTONE: EraseMode.ValueType  # 3
-"""Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn after it tells with the
-warning `history_erased`.
+"""Replace its content by a tombstone; what follows from it stays, and its history has a gap, of which each turn that is sent with it tells with
+the warning `history_erased`.
 """
 Global___EraseMode: _TypeAlias = EraseMode  # noqa: Y015
 
@@ -657,7 +657,7 @@ class EraseReceipt(_message.Message):
 
     @_builtins.property
     def erase_time(self) -> _timestamp_pb2.Timestamp:
-        """Output only. When it was done; absent for a dry run."""
+        """Output only. When it was done, and never before what it took was made; absent for a dry run."""
 
     def __init__(
         self,

@@ -421,7 +421,7 @@ class FromExchange(_message.Message):
 
     EXCHANGE_ID_FIELD_NUMBER: _builtins.int
     exchange_id: _builtins.str
-    """Required. The first exchange that is sent; a turn must begin with it."""
+    """Required. The first exchange that is sent; a turn must begin with it. Where it was erased, what is left after it is sent."""
     def __init__(
         self,
         *,
