@@ -3,10 +3,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use antiphon::domain::fault::Reason;
 use antiphon::grpc::pb;
+use pb::import_request::Part;
 use pb::prepare_request::From;
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status};
 
 use crate::retention::{erase, exchange, thread};
@@ -17,6 +20,9 @@ use crate::support::provider::Provider;
 use crate::support::server::{Running, Sources, openai, scripted};
 use crate::support::transfer::{export, findings, import};
 use crate::support::{ask, refused, within};
+
+/// How many records an import keeps in memory before it stores and tells of them.
+const KEPT: u64 = 512;
 
 /// Records a thread of so many turns; gives the exchanges.
 async fn recorded(server: &Running, id: &str, turns: usize) -> Vec<String> {
@@ -189,4 +195,42 @@ async fn a_clock_that_was_ahead_brings_nothing_back() {
     assert!(["coordination", "exchange", "run", "thread"].iter().all(|kind| kinds.contains(kind)), "{kinds:?}");
     let threads = server.threads().list(pb::ThreadServiceListRequest::default()).await.unwrap().into_inner().threads;
     assert_eq!(threads, Vec::new());
+}
+
+/// A sender that falls silent ends its import after a minute, and whoever erases or collects gets its turn; what was read is stored.
+#[tokio::test]
+async fn who_is_silent_for_a_minute_is_not_waited_for() {
+    let server = Running::start(scripted("")).await;
+    recorded(&server, "t", 1_500).await;
+    let (lines, _) = export(&server, Vec::new()).await;
+    let count = lines.lines().count() as u64;
+    let other = Running::start(scripted("")).await;
+    let (say, said) = tokio::sync::mpsc::channel(4);
+    let mut admin = other.admin();
+    let parts =
+        [Part::Open(pb::ImportOpen::default()), Part::Chunk(pb::TransferChunk { lines_json: lines, first_line: 1 })];
+    for part in parts {
+        say.send(pb::ImportRequest { part: Some(part) }).await.unwrap();
+    }
+    let mut told = admin.import(ReceiverStream::new(said)).await.unwrap().into_inner();
+    // Once it has told of nearly all of these lines, the server waits for more.
+    let mut through = 0;
+    while through + KEPT < count {
+        through = match within("the lines to be stored", told.message()).await.unwrap().unwrap().event {
+            Some(pb::import_response::Event::Acknowledged(acknowledged)) => acknowledged.through_line,
+            other => panic!("{other:?}"),
+        };
+    }
+    let busy = erase(&other, thread("t"), pb::EraseMode::Refuse).await.unwrap_err();
+    refused::is(&busy, Code::ResourceExhausted, Reason::LimitExceeded);
+
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(61)).await;
+    tokio::time::resume();
+    let status = within("the end of the import", told.message()).await.unwrap_err();
+    refused::is(&status, Code::DeadlineExceeded, Reason::Deadline);
+    assert!(status.message().contains("send the rest"), "{status:?}");
+    assert_eq!(crate::look::thread(&other, "t").await.thread_id, "t");
+    erase(&other, thread("t"), pb::EraseMode::Refuse).await.unwrap();
+    drop(say);
 }
