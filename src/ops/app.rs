@@ -96,11 +96,11 @@ pub enum Place {
 }
 
 /// Opens the store of a configuration. Blocks for as long as recovery takes.
-fn open_store(config: &Config, place: &Place) -> Result<Sled, store::Error> {
+fn open_store(config: &Config, place: &Place, migrate: bool) -> Result<Sled, store::Error> {
     let at = match place {
         Place::Kept(dir) => {
             let min_free_bytes = config.store.min_free_mebibytes.saturating_mul(1 << 20);
-            sled::Config { min_free_bytes, ..sled::Config::directory(dir) }
+            sled::Config { min_free_bytes, migrate, ..sled::Config::directory(dir) }
         }
         // Nothing has to be opened again from there, so no room is kept for it.
         Place::Temporary(under) => sled::Config { min_free_bytes: 0, ..sled::Config::temporary(under) },
@@ -123,6 +123,8 @@ pub struct Server {
     pub reload: Arc<Notify>,
     /// Where the store is.
     pub place: Place,
+    /// Whether a store of an older format is brought to this version's.
+    pub migrate: bool,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// New ids.
@@ -142,7 +144,7 @@ impl Server {
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), Error> {
         tokio::pin!(shutdown);
-        let Self { config, setup, locks, configuration, reload, place, clock, ids } = self;
+        let Self { config, setup, locks, configuration, reload, place, migrate, clock, ids } = self;
         let started_at = clock.now();
         let (settings, limits) = (config.server.clone(), config.limits.clone());
         let kept = usize::try_from(config.store.exchange_cache_mebibytes.saturating_mul(1 << 20)).unwrap_or(usize::MAX);
@@ -156,7 +158,7 @@ impl Server {
             }
         };
         let ephemeral = scratch.is_some();
-        let work = tokio::task::spawn_blocking(move || open_store(&config, &place));
+        let work = tokio::task::spawn_blocking(move || open_store(&config, &place, migrate));
         let (store, listener) = opening::wait(listener, locks.certificates.clone(), work).await?;
         let facts = Facts {
             version: env!("CARGO_PKG_VERSION"),

@@ -18,8 +18,17 @@ fn what_was_answered_is_there_after_a_restart_and_can_be_verified() {
     assert_eq!(said.code, Some(0), "{said:#?}");
     assert!(said.out.starts_with("0 findings; checked ") && said.out.contains("exchange 1,"), "{}", said.out);
 
-    let server = Server::at(home, &["--data", "kept"]);
+    // It has the format of this version, so there is nothing to bring anywhere.
+    let server = Server::at(home, &["--data", "kept", "--migrate"]);
     assert_eq!(server.json(&["inspect", &exchange]), before);
+}
+
+#[test]
+fn a_store_that_goes_with_the_server_is_not_migrated() {
+    let home = tempfile::tempdir().unwrap();
+    let said = Said::of(binary(home.path()).args(["serve", "--ephemeral", "--migrate"]).output().unwrap());
+    assert_eq!(said.code, Some(2), "{said:#?}");
+    assert!(said.err.contains("--ephemeral") && said.err.contains("--migrate"), "{}", said.err);
 }
 
 #[test]

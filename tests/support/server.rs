@@ -132,7 +132,7 @@ impl Running {
         let place = Place::Kept(folder.path().join("data"));
         let file = ConfigFile::new(&source, parsed.clone(), Arc::new(Nothing), Arc::clone(&clock));
         let (configuration, reload) = (Arc::new(file), Arc::default());
-        let server = Server { config: parsed, setup, locks, configuration, reload, place, clock, ids };
+        let server = Server { config: parsed, setup, locks, configuration, reload, place, migrate: false, clock, ids };
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();

@@ -74,7 +74,7 @@ pub async fn verify_offline(
         tell(Told::Damage(damage));
     }
     let place = Place::Kept(copy.clone());
-    let opened = tokio::task::spawn_blocking(move || open_store(&config, &place)).await?;
+    let opened = tokio::task::spawn_blocking(move || open_store(&config, &place, false)).await?;
     let named = |error| of_the_original(error, &copy, &dir);
     let ledger = Ledger::new(Arc::new(opened.map_err(named)?));
     let report = verify(&ledger, &mut |event| tell(Told::Records(event))).await;

@@ -25,7 +25,17 @@ fn server(text: &str, place: Place) -> Server {
     let (config, _) = parse(text, Path::new("antiphon.toml")).unwrap();
     let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
     let Furnished { setup, locks, .. } = setup(&config, &FakeEnvironment::default(), &clock).unwrap();
-    Server { config, setup, locks, configuration: Arc::new(Nowhere), reload: Arc::default(), place, clock, ids }
+    Server {
+        config,
+        setup,
+        locks,
+        configuration: Arc::new(Nowhere),
+        reload: Arc::default(),
+        place,
+        migrate: false,
+        clock,
+        ids,
+    }
 }
 
 /// A server that runs, and how to end it.

@@ -36,6 +36,9 @@ pub(super) struct Arguments {
     /// Keep the store in a temporary folder that is gone when the server stops
     #[arg(long)]
     ephemeral: bool,
+    /// Bring a store of an older format to this version's, after a backup; older versions cannot open it afterwards
+    #[arg(long, conflicts_with = "ephemeral")]
+    migrate: bool,
     /// Listen beyond this machine although nobody is asked for a key or a certificate
     #[arg(long)]
     insecure_listen_anywhere: bool,
@@ -81,6 +84,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         ));
     }
     let place = place(&arguments, &settings.config, context.environment)?;
+    let migrate = arguments.migrate;
     let mut signals = Signals::take()?;
     // Where a person started it by hand, this signal says that the terminal was closed, and ends it as it ends everything there.
     let hangups = if context.terminal.err_is_terminal() { None } else { Some(Hangups::take()?) };
@@ -98,8 +102,17 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
     say(&settings, &notes, &place, context.terminal)?;
     let reload: Arc<Notify> = Arc::default();
     let server_reload = Arc::clone(&reload);
-    let server =
-        Server { config: settings.config, setup, locks, configuration, reload: server_reload, place, clock, ids };
+    let server = Server {
+        config: settings.config,
+        setup,
+        locks,
+        configuration,
+        reload: server_reload,
+        place,
+        migrate,
+        clock,
+        ids,
+    };
     let mut announced = Ok(());
     let terminal = &mut *context.terminal;
     let (tell, told) = oneshot::channel::<()>();

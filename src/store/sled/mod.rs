@@ -20,6 +20,7 @@ mod files;
 mod joint;
 mod keys;
 mod mark;
+mod migrate;
 mod open;
 mod scan;
 mod snapshot;
@@ -84,6 +85,8 @@ pub struct Config {
     /// Writes are refused, and the store stays whole, while less than this is free on the disk: opening again needs
     /// room for a snapshot, which grows with the number of keys. 64 MiB; zero for a temporary store.
     pub min_free_bytes: u64,
+    /// A database of an older format is brought to this one's, after which an older server cannot open it any more. Not.
+    pub migrate: bool,
 }
 
 impl Config {
@@ -105,6 +108,7 @@ impl Config {
             group_writes: 512,
             group_bytes: 8 << 20,
             min_free_bytes: 64 << 20,
+            migrate: false,
         }
     }
 }

@@ -12,6 +12,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
+use std::ops::RangeInclusive;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,6 +25,7 @@ use super::fault::{Fault, damaged, guarded};
 use super::files::Files;
 use super::keys::{FORMAT_KEY, OPENED_KEY};
 use super::mark::{self, Mark};
+use super::migrate::{self, STEPS};
 use super::{Config, Place, scan};
 use crate::store::Error;
 
@@ -77,12 +79,12 @@ impl Drop for Hold {
 /// Opens or creates the database of `config`.
 pub(super) fn open(config: &Config) -> Result<Opened, Error> {
     match &config.place {
-        Place::Directory(dir) => open_durable(dir, config.cache_bytes),
+        Place::Directory(dir) => open_durable(dir, config.cache_bytes, config.migrate),
         Place::Temporary { under } => open_temporary(under, config.cache_bytes),
     }
 }
 
-fn open_durable(dir: &Path, cache_bytes: u64) -> Result<Opened, Error> {
+fn open_durable(dir: &Path, cache_bytes: u64, migrates: bool) -> Result<Opened, Error> {
     if BARRIER == Barrier::Missing {
         return Err(Error::Unavailable(
             "this build cannot keep data safe: on Linux the store needs the GNU C library (targets ending in -gnu); \
@@ -101,8 +103,9 @@ fn open_durable(dir: &Path, cache_bytes: u64) -> Result<Opened, Error> {
     let engine = settings(&home, cache_bytes);
     let hold = Hold { engine: Some(engine.clone()), temporary: None, home: home.clone(), lock: Some(lock) };
     let opened = open_engine(&engine, &home).and_then(|db| {
-        check_format(&db)?;
+        let found = check_format(&db, &migrate::known(FORMAT, STEPS), migrates)?;
         prove_barrier(&db, disk::barrier_hits)?;
+        migrate::migrate(&db, found, FORMAT, STEPS)?;
         Ok(db)
     });
     let db = opened.map_err(|refusal| refusal.explain(&dir))?;
@@ -160,6 +163,8 @@ fn settings(home: &Path, cache_bytes: u64) -> ::sled::Config {
 enum Refusal {
     Fault(Fault),
     Newer(u32),
+    Older(u32),
+    TooOld(u32),
     Unversioned,
     NotDurable,
 }
@@ -180,6 +185,17 @@ impl Refusal {
             Self::Newer(found) => Error::Unavailable(format!(
                 "the store in {} has format {found}, and this server knows formats up to {FORMAT}: use the server that \
                  wrote it, or a newer one",
+                dir.display()
+            )),
+            Self::Older(found) => Error::Unavailable(format!(
+                "the store in {} has format {found}, and this server writes format {FORMAT}: take a backup with the version that wrote it \
+                 (`antiphon backup --all all.jsonl` while it serves), then start this one once with `antiphon serve --migrate`, after which \
+                 the version before cannot open the folder any more",
+                dir.display()
+            )),
+            Self::TooOld(found) => Error::Unavailable(format!(
+                "the store in {} has format {found}, from which this server has no way to format {FORMAT}: take a backup with the version \
+                 that wrote it (`antiphon backup --all all.jsonl`) and import it into a new folder",
                 dir.display()
             )),
             Self::Unversioned => damaged(dir, "it does not say which format it has"),
@@ -340,13 +356,16 @@ fn trim(data: &Path) -> io::Result<()> {
     }
 }
 
-fn check_format(db: &Db) -> Result<(), Refusal> {
+/// The format of a database, which must be the newest, or one that there is a way from where it may be brought to the newest.
+fn check_format(db: &Db, known: &RangeInclusive<u32>, migrates: bool) -> Result<u32, Refusal> {
     let record = guarded(|| Ok(db.get(FORMAT_KEY)?))?;
     let version = record.as_deref().and_then(|record| record.try_into().ok()).map(u32::from_be_bytes);
     match version {
         None | Some(0) => Err(Refusal::Unversioned),
-        Some(version) if version > FORMAT => Err(Refusal::Newer(version)),
-        Some(_) => Ok(()),
+        Some(version) if version > *known.end() => Err(Refusal::Newer(version)),
+        Some(version) if version < *known.start() => Err(Refusal::TooOld(version)),
+        Some(version) if version < *known.end() && !migrates => Err(Refusal::Older(version)),
+        Some(version) => Ok(version),
     }
 }
 
@@ -382,6 +401,27 @@ mod tests {
         let refusal = prove_barrier(&db, || 7).unwrap_err();
         let error = refusal.explain(Path::new("/data/x")).to_string();
         assert!(error.contains("/data/x is not opened") && error.contains("power cut"), "{error}");
+    }
+
+    #[test]
+    fn an_older_format_is_taken_only_where_that_is_asked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let db = settings(&dir.path().join("db"), 1 << 20).open().unwrap();
+        let check = |format: u32, migrates| {
+            db.insert(FORMAT_KEY, format.to_be_bytes().to_vec()).unwrap();
+            check_format(&db, &(2..=3), migrates).map_err(|refusal| refusal.explain(Path::new("/data/x")).to_string())
+        };
+        assert_eq!((check(3, false), check(3, true), check(2, true)), (Ok(3), Ok(3), Ok(2)));
+        let older = check(2, false).unwrap_err();
+        assert!(
+            ["format 2", "writes format 1", "antiphon backup", "--migrate"].iter().all(|said| older.contains(said)),
+            "{older}"
+        );
+        for migrates in [false, true] {
+            assert!(check(1, migrates).unwrap_err().contains("import it into a new folder"));
+            assert!(check(4, migrates).unwrap_err().contains("has format 4"));
+            assert!(check(0, migrates).unwrap_err().contains("does not say which format"));
+        }
     }
 
     #[test]
