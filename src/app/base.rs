@@ -439,8 +439,11 @@ pub(super) fn whole(exchange: Exchange) -> Result<Exchange, Fault> {
 /// What was said is gone.
 fn erased(exchange: &Exchange) -> Fault {
     let receipt = exchange.erased.as_ref().map(|erased| erased.receipt.as_str()).unwrap_or_default();
-    let message =
-        format!("exchange {} was erased: what was said there is gone; go on from an exchange before it", exchange.id);
+    let instead = match exchange.parent {
+        Some(_) => "go on from an exchange before it",
+        None => "there is none before it to go on from, and Capture begins another conversation",
+    };
+    let message = format!("exchange {} was erased: what was said there is gone; {instead}", exchange.id);
     let fault =
         Fault::new(Reason::ExchangeErased, message).with("exchange_id", exchange.id).with("receipt_id", receipt);
     match exchange.parent {

@@ -107,7 +107,12 @@ fn what_is_erased_has_a_receipt() {
     assert!(said.out.starts_with("1 exchange erased\n"), "{said:#?}");
     assert!(said.out.contains("others have it too"), "{said:#?}");
     let receipt = said.after("receipt");
-    assert_eq!(server.run(command).after("receipt"), receipt, "it was done");
+    let again = server.run(command);
+    assert_eq!(again.after("receipt"), receipt, "it was done");
+    assert!(again.out.starts_with("1 exchange erased earlier, by the same request\n"), "{again:#?}");
+    let with_a_parent = server.say(["inspect", &second]);
+    assert!(with_a_parent.err.contains("; go on from an exchange before it"), "{with_a_parent:#?}");
+    assert!(with_a_parent.err.contains(&format!("next: antiphon inspect {first}\n")), "{with_a_parent:#?}");
     let gone = server.say(["workspace", "read", "t@2", "plan"]);
     assert!(gone.code == Some(1) && gone.err.contains("EXCHANGE_ERASED"), "{gone:#?}");
     assert_eq!(server.run(["workspace", "read", "t", "plan"]).out, "a plan", "what is live is the thread's");
@@ -119,6 +124,12 @@ fn what_is_erased_has_a_receipt() {
         assert!(kinds.contains(&kind), "{kind} in {kinds:?}");
     }
     assert!(!server.run(["export"]).out.contains("\"plan\""));
+    for verb in [&["inspect", &first][..], &["continue", &first, "and on"]] {
+        let root = server.say(verb);
+        assert!(root.code == Some(1) && root.err.contains("EXCHANGE_ERASED"), "{root:#?}");
+        assert!(root.err.contains("there is none before it to go on from, and Capture begins another conversation"));
+        assert!(root.err.contains("next: antiphon capture TEXT begins another conversation\n"), "{root:#?}");
+    }
     for wrong in [vec!["erase"], vec!["erase", "--thread", "t", "--cascade", "--tombstone"]] {
         assert_eq!(server.say(wrong.clone()).code, Some(2), "{wrong:?}");
     }

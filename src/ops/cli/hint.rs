@@ -66,6 +66,7 @@ pub(crate) fn after(refusal: &Refusal) -> Option<String> {
         "EXCHANGE_ERASED" if !fact("parent_exchange_id").is_empty() => {
             format!("antiphon inspect {}", fact("parent_exchange_id"))
         }
+        "EXCHANGE_ERASED" => "antiphon capture TEXT begins another conversation".to_owned(),
         "ANSWER_STALE" => "antiphon coordinations get ID shows what it waits for".to_owned(),
         "STORE_CORRUPT" => "stop the server, then antiphon verify --data DIR".to_owned(),
         "NOT_IMPLEMENTED" => "antiphon info lists what this server does not do yet".to_owned(),
@@ -101,6 +102,9 @@ mod tests {
         assert_eq!(after(&refusal(Reason::ThreadNotEmpty, &[])).unwrap(), "antiphon continue --thread ID TEXT");
         let hint = after(&refusal(Reason::RunNotCompleted, &[("run_id", "r"), ("exchange_id", "e")])).unwrap();
         assert_eq!(hint, "antiphon inspect e, or fork there by exchange");
+        let hint = after(&refusal(Reason::ExchangeErased, &[("parent_exchange_id", "p")])).unwrap();
+        assert_eq!(hint, "antiphon inspect p");
+        assert!(after(&refusal(Reason::ExchangeErased, &[])).unwrap().starts_with("antiphon capture TEXT"));
     }
 
     #[test]

@@ -104,7 +104,11 @@ pub(super) async fn erase(arguments: Erase, context: &mut Context<'_>) -> Result
         return Ok(terminal.json(&response)?);
     }
     let receipt = response.receipt.ok_or_else(|| Failure::incomplete("receipt"))?;
-    let verb = if arguments.dry_run { "would be erased" } else { "erased" };
+    let verb = match (arguments.dry_run, response.replayed) {
+        (true, _) => "would be erased",
+        (_, true) => "erased earlier, by the same request",
+        _ => "erased",
+    };
     terminal.line(&format!("{} {verb}", words::count(receipt.tombstone_count, "exchange")))?;
     removed(&receipt.erased, terminal)?;
     if receipt.shared_content_count > 0 {
