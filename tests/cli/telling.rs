@@ -90,6 +90,50 @@ fn a_time_that_is_none_is_told_how_one_is_written() {
     }
 }
 
+/// One that does not fit the type of its option was told to be too large, and not what it may be.
+#[test]
+fn a_number_that_cannot_be_is_told_what_can() {
+    let home = tempfile::tempdir().unwrap();
+    let create = ["keys", "create", "me", "--file", "k.toml"];
+    let (half, whole) = (u32::MAX.to_string(), u64::MAX.to_string());
+    for (verb, option, least, most) in [
+        (&create[..], "--tokens-per-day", "1", "9223372036854775807"),
+        (&create, "--calls-at-once", "1", half.as_str()),
+        (&create, "--calls-per-second", "1", &half),
+        (&create, "--streams-at-once", "1", &half),
+        (&create, "--coordinations-at-once", "1", &half),
+        (&create, "--runs-at-once", "1", &half),
+        (&["capture", "hi"], "--max-output-tokens", "0", &half),
+        (&["capture", "hi"], "--repair", "0", &half),
+        (&["capture", "hi"], "--history-turns", "0", &half),
+        (&["capture", "hi"], "--history-tokens", "0", &whole),
+        (&["fork", "--thread", "t"], "--after-turn", "0", &whole),
+        (&["coordinate", "hi"], "--turns", "0", &half),
+        (&["coordinate", "hi"], "--tool-rounds", "0", &half),
+        (&["chain", "hi"], "--limit", "0", &half),
+        (&["threads"], "--limit", "1", &half),
+        (&["log"], "--limit", "1", &half),
+        (&["search"], "--limit", "1", &half),
+        (&["verify"], "--max-findings", "1", "100000"),
+        (&["bench"], "--callers", "1", "65535"),
+        (&["bench"], "--bytes", "1", "1048576"),
+        (&["bench"], "--process", "1", &half),
+    ] {
+        for number in ["18446744073709551616", "4294967296000000000000000000", "many", "1.5"] {
+            let line = [verb, &[option, number]].concat();
+            let said = Said::of(binary(home.path()).args(&line).output().unwrap());
+            assert_eq!(said.code, Some(2), "{line:?}: {said:#?}");
+            let expected = format!("invalid value '{number}' for '{option} <");
+            let range = format!("must be a whole number from {least} to {most}\n");
+            assert!(said.err.contains(&expected) && said.err.contains(&range), "{line:?}: {}", said.err);
+        }
+    }
+    assert!(!home.path().join("k.toml").exists());
+    let most = [&create[..], &["--tokens-per-day", "9223372036854775807", "--calls-at-once", &half]].concat();
+    let made = Said::of(binary(home.path()).args(most).output().unwrap());
+    assert_eq!(made.code, Some(0), "{made:#?}");
+}
+
 #[test]
 fn what_makes_no_sense_ends_with_two() {
     let home = tempfile::tempdir().unwrap();

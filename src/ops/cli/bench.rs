@@ -29,16 +29,16 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = super::span::parse, default_value = "3s")]
     time: Duration,
     /// How many call at once where many do
-    #[arg(long, value_name = "COUNT", default_value = "64", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "COUNT", default_value = "64", value_parser = super::number::between(1, u16::MAX))]
     callers: u16,
     /// Length of each message, in bytes of text that hardly compresses
-    #[arg(long, value_name = "BYTES", default_value = "1024", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    #[arg(long, value_name = "BYTES", default_value = "1024", value_parser = super::number::between(1_u32, 1_048_576))]
     bytes: u32,
     /// Turns of the long history
-    #[arg(long, value_name = "COUNT", default_value = "1000", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    #[arg(long, value_name = "COUNT", default_value = "1000", value_parser = super::number::between(2_u32, 100_000))]
     turns: u32,
     /// Turns of the very long history, and how many exchanges follow one where very many do
-    #[arg(long, value_name = "COUNT", default_value = "10000", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    #[arg(long, value_name = "COUNT", default_value = "10000", value_parser = super::number::between(2_u32, 100_000))]
     deep: u32,
     /// The server's data folder, for its disk's own speed and for what a call leaves there; a temporary one when absent
     #[arg(long, value_name = "DIR")]
@@ -50,13 +50,13 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "ADDRESS")]
     provider: Option<SocketAddr>,
     /// Fill the server's store with so many exchanges, instead of any other work, and measure pages of the graph, searches and Inspect in it
-    #[arg(long, value_name = "COUNT", conflicts_with_all = ["only", "provider", "idle"], value_parser = clap::value_parser!(u32).range(1_000..=100_000_000))]
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["only", "provider", "idle"], value_parser = super::number::between(1_000_u32, 100_000_000))]
     fill: Option<u32>,
     /// Open so many Coordinate streams and hold them, instead of any other work
-    #[arg(long, value_name = "COUNT", requires = "process", conflicts_with_all = ["only", "provider"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "COUNT", requires = "process", conflicts_with_all = ["only", "provider"], value_parser = super::number::between(1_u32, 100_000))]
     idle: Option<u32>,
     /// The server's process on this machine, whose memory is told
-    #[arg(long, value_name = "PID")]
+    #[arg(long, value_name = "PID", value_parser = super::number::between(1, u32::MAX))]
     process: Option<u32>,
 }
 

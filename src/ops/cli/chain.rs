@@ -25,7 +25,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "ID")]
     new_thread: Option<String>,
     /// At most so many rounds of tools
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = super::number::between(0, u32::MAX))]
     limit: u32,
     #[command(flatten)]
     tools: ToolOptions,

@@ -65,10 +65,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "ID", conflicts_with_all = ["text", "turns", "tool_rounds", "decision_timeout", "id", "ephemeral"])]
     attach: Option<String>,
     /// At most so many more turns
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = super::number::between(0, u32::MAX))]
     turns: u32,
     /// At most so many rounds of tools in one turn; 16 unless told otherwise
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::number::between(0, u32::MAX))]
     tool_rounds: Option<u32>,
     /// Cancel it when a decision takes longer
     #[arg(long, value_name = "TIME", value_parser = super::span::parse)]

@@ -57,22 +57,22 @@ struct Create {
     #[arg(long = "scope", value_name = "read|write|admin", value_delimiter = ',', default_values = ["read", "write"])]
     scopes: Vec<Scope>,
     /// Calls that it may have at work at once, streams among them; as the configuration says when absent
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = super::number::between(1, u32::MAX))]
     calls_at_once: Option<u32>,
     /// Calls that it may begin in a second; as the configuration says when absent
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = super::number::between(1, u32::MAX))]
     calls_per_second: Option<u32>,
     /// Calls at once that are answered in a stream, coordinations among them; as the configuration says when absent
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = super::number::between(1, u32::MAX))]
     streams_at_once: Option<u32>,
     /// Streams of coordinations at once; as the configuration says when absent
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = super::number::between(1, u32::MAX))]
     coordinations_at_once: Option<u32>,
     /// Runs and probes at work or queued at once; as the configuration says when absent
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = super::number::between(1, u32::MAX))]
     runs_at_once: Option<u32>,
     /// Tokens read and written by models in one day, UTC; as the configuration says when absent
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=Limits::MAX_TOKENS))]
+    #[arg(long, value_name = "N", value_parser = super::number::between(1, Limits::MAX_TOKENS))]
     tokens_per_day: Option<u64>,
     /// What they may cost in one day, UTC, such as `5.00 USD`; as the configuration says when absent
     #[arg(long, value_name = "COST")]

@@ -38,7 +38,7 @@ pub(super) struct Arguments {
     #[arg(long, requires = "graph")]
     full_ids: bool,
     /// With --graph of all threads: at most so many
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = super::number::between(1, u32::MAX))]
     limit: u32,
 }
 

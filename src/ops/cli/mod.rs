@@ -31,6 +31,7 @@ mod lineage;
 mod log;
 mod man;
 mod moves;
+mod number;
 mod part;
 mod prepare;
 mod probe;

@@ -39,7 +39,7 @@ pub(crate) struct RequestOptions {
     #[arg(long, value_name = "ID")]
     pub(crate) contract: Option<String>,
     /// Ask again up to so many times for an answer that does not have its form
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::number::between(0, u32::MAX))]
     pub(crate) repair: Option<u32>,
     /// Tools to offer in this turn: a JSON file
     #[arg(long, value_name = "FILE", conflicts_with = "no_tools")]
@@ -51,19 +51,19 @@ pub(crate) struct RequestOptions {
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) on_tool_drift: Option<OnToolDrift>,
     /// Send only so many of the last turns
-    #[arg(long, value_name = "N", group = "view")]
+    #[arg(long, value_name = "N", group = "view", value_parser = super::number::between(0, u32::MAX))]
     pub(crate) history_turns: Option<u32>,
     /// Send the history only from this exchange on
     #[arg(long, value_name = "EXCHANGE", group = "view")]
     pub(crate) history_from: Option<String>,
     /// Send only as many of the last turns as fit so many tokens
-    #[arg(long, value_name = "N", group = "view")]
+    #[arg(long, value_name = "N", group = "view", value_parser = super::number::between(0, u64::MAX))]
     pub(crate) history_tokens: Option<u64>,
     /// Sampling temperature, 0 to 2
     #[arg(long, value_name = "NUMBER")]
     pub(crate) temperature: Option<f64>,
     /// At most so many tokens in the answer
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::number::between(0, u32::MAX))]
     pub(crate) max_output_tokens: Option<u32>,
     /// Label the run and its exchange
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = pair)]
@@ -155,7 +155,7 @@ pub(crate) struct PointOptions {
     #[arg(long, value_name = "RUN", requires = "thread", conflicts_with = "after_turn")]
     pub(crate) after_run: Option<String>,
     /// From the thread's path after this turn
-    #[arg(long, value_name = "N", requires = "thread")]
+    #[arg(long, value_name = "N", requires = "thread", value_parser = super::number::between(0, u64::MAX))]
     pub(crate) after_turn: Option<u64>,
 }
 

@@ -50,7 +50,7 @@ struct List {
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = pair)]
     labels: Vec<String>,
     /// At most so many
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = super::number::between(1, u32::MAX))]
     limit: u32,
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     roots: bool,
     /// At most so many
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = super::number::between(1, u32::MAX))]
     limit: u32,
 }
 

@@ -64,7 +64,7 @@ struct Occurrences {
     #[arg(long, value_name = "TIME", value_parser = super::span::moment)]
     before: Option<SystemTime>,
     /// At most so many
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = super::number::between(1, u32::MAX))]
     limit: u32,
 }
 
@@ -76,7 +76,7 @@ struct Drifts {
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
     /// At most so many
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = super::number::between(1, u32::MAX))]
     limit: u32,
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     part: Part,
     /// Stop after so many findings
-    #[arg(long, value_name = "N", conflicts_with = "data", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", conflicts_with = "data", value_parser = super::number::between(1_u32, 100_000))]
     max_findings: Option<u32>,
 }
 

@@ -36,7 +36,7 @@ enum What {
         #[arg(long, value_name = "TEXT")]
         prefix: Option<String>,
         /// At most so many
-        #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = super::number::between(1, u32::MAX))]
         limit: u32,
     },
     /// Write a document to the output or a file
