@@ -165,3 +165,34 @@ fn the_answer_comes_in_pieces_unless_told_otherwise() {
     assert!(piece[..count].starts_with(b"one two three"));
     assert!(child.wait().unwrap().success());
 }
+
+/// A capture whose exchange was meant to be gone on from said the exchange's id to the model, and kept the answer to that.
+#[test]
+fn an_id_is_no_text() {
+    let server = Server::start();
+    let id = server.run(["capture", "hello", "--new-thread", "t"]).after("exchange");
+    let before = server.json(&["runs"]);
+    for (verb, more, meant) in [
+        ("capture", &[][..], "antiphon continue"),
+        ("chain", &[], "antiphon continue"),
+        ("run", &[], "--prepared"),
+        ("prepare", &[], "--from"),
+        ("explain", &["--root"], "antiphon explain"),
+        ("continue", &["--thread", "t"], "antiphon continue"),
+        ("fork", &["--thread", "t"], "antiphon fork"),
+        ("probe", &["--thread", "t"], "antiphon probe"),
+        ("coordinate", &[], "--from"),
+    ] {
+        let said = server.say([&[verb, &id], more].concat());
+        assert_eq!(said.code, Some(2), "{verb}: {said:#?}");
+        for word in [format!("{id} is an id rather than a text: did you mean {meant} {id}?"), "--messages".to_owned()] {
+            assert!(said.err.contains(&word), "{verb}: {word}\nis not in\n{}", said.err);
+        }
+    }
+    let answer = server.say(["coordinations", "answer", "c", &id]);
+    assert!(answer.code == Some(2) && answer.err.contains(&format!("did you mean --pending {id}?")), "{answer:#?}");
+    assert_eq!(server.json(&["runs"]), before, "nothing was said");
+    let meant = server.file("id.json", &format!(r#"[{{"role":"user","content":"{id}"}}]"#));
+    assert_eq!(server.run(["capture", "--messages", meant.to_str().unwrap()]).out, echo(&id, 1));
+    assert_eq!(server.feed(&["capture"], &id).out, echo(&id, 1), "what is piped in was not mistyped");
+}

@@ -28,7 +28,7 @@ pub(super) struct Arguments {
 
 /// Captures.
 pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Result<(), Failure> {
-    let text = request::text(arguments.text, !arguments.request.speaks(), context.terminal)?;
+    let text = request::text(arguments.text, !arguments.request.speaks(), "antiphon continue", context.terminal)?;
     let request = arguments.request.build(text, &arguments.run, context.terminal)?;
     let wants_a_form = arguments.request.wants_a_form();
     let thread = match (arguments.thread, arguments.new_thread) {

@@ -43,7 +43,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         ));
     }
     let tools = arguments.tools.build()?;
-    let text = request::text(arguments.text, !arguments.request.speaks(), context.terminal)?;
+    let text = request::text(arguments.text, !arguments.request.speaks(), "antiphon continue", context.terminal)?;
     let mut request = arguments.request.build(text, &arguments.run, context.terminal)?;
     tools.offer(&mut request);
     if request.run_id.is_empty() {

@@ -69,7 +69,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         Some(_) if text.is_some() => return Err(Failure::usage("give a TEXT or results, not both")),
         Some(results) => pb::continue_request::Input::ToolResults(results),
         None => {
-            let text = request::text(text, !arguments.request.speaks(), context.terminal)?;
+            let text = request::text(text, !arguments.request.speaks(), "antiphon continue", context.terminal)?;
             let request = arguments.request.build(text, &arguments.run, context.terminal)?;
             pb::continue_request::Input::Request(request)
         }

@@ -9,9 +9,6 @@ mod tools;
 
 use std::time::Duration;
 
-use uuid::Uuid;
-use uuid::fmt::Hyphenated;
-
 use super::Context;
 use super::failure::Failure;
 use super::request::{self, RequestOptions, RunOptions, pairs};
@@ -24,6 +21,8 @@ pub(super) use self::callback::{Callback, answer, failure, say};
 pub(super) use self::drive::{Drive, End, Plan};
 pub(super) use self::tools::ToolOptions;
 
+/// What takes an exchange, where one was typed as the text.
+const INSTEAD: &str = "--from";
 /// What a callback is told and can say.
 const SHAPES: &str = r#"The callback:
   Without --callback each result is shown and one line is read: the next message, /stop, /fail REASON MESSAGE,
@@ -101,12 +100,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
 
 impl Arguments {
     fn plan(self, context: &mut Context<'_>) -> Result<Plan, Failure> {
-        if let Some(id) = self.text.as_deref().filter(|text| is_id(text)) {
-            return Err(Failure::usage(format!(
-                "{id} is an id rather than a text: did you mean --from {id}? To say it all the same, write it into a file of messages and \
-                 give that with --messages"
-            )));
-        }
+        request::no_id(self.text.as_deref(), INSTEAD)?;
         if self.text.as_deref() == Some("-") && self.callback.is_none() {
             return Err(Failure::usage("standard input cannot be the text and also the prompt; give a --callback"));
         }
@@ -132,7 +126,7 @@ impl Arguments {
             })
         } else {
             let initial = if has_input {
-                let text = self.text.clone().map(|text| request::text(Some(text), true, context.terminal));
+                let text = self.text.clone().map(|text| request::text(Some(text), true, INSTEAD, context.terminal));
                 let mut request =
                     self.request.build(text.transpose()?.flatten(), &RunOptions::default(), context.terminal)?;
                 request.tools.clone_from(&base.tools);
@@ -186,11 +180,6 @@ impl Arguments {
         }
         Ok(From::InitialRequest(initial_request(request, thread_id, self.new_thread.clone())))
     }
-}
-
-/// Whether a text has the form of the ids that the server makes. Other verbs take one in this place, so that it is hardly meant to be said.
-fn is_id(text: &str) -> bool {
-    text.len() == Hyphenated::LENGTH && Uuid::try_parse(text).is_ok()
 }
 
 /// A request that is executed first, on a thread where one is named.

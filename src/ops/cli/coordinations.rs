@@ -175,7 +175,11 @@ impl Given {
         } else if let Some(why) = &self.fail {
             Some(Action::Fail(failure(why)))
         } else if speaks {
-            let text = self.text.map(|text| request::text(Some(text), true, context.terminal)).transpose()?.flatten();
+            let text = self
+                .text
+                .map(|text| request::text(Some(text), true, "--pending", context.terminal))
+                .transpose()?
+                .flatten();
             let base = self.request.build(None, &run, context.terminal)?;
             Some(say(&text.unwrap_or_default(), &base))
         } else {

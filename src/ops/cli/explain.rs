@@ -78,7 +78,7 @@ fn subject(arguments: &Arguments, terminal: &mut Terminal) -> Result<pb::explain
         })?;
         return Ok(Subject::Exchange(pb::ExchangePoint { exchange_id }));
     }
-    let text = request::text(arguments.what.clone(), !arguments.request.speaks(), terminal)?;
+    let text = request::text(arguments.what.clone(), !arguments.request.speaks(), "antiphon explain", terminal)?;
     let request = arguments.request.build(text, &RunOptions::default(), terminal)?;
     let from = match (&arguments.place.from, &arguments.place.thread) {
         (Some(exchange_id), _) => {

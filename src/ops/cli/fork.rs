@@ -82,7 +82,7 @@ fn branch(arguments: &Arguments, text: Option<String>, context: &mut Context<'_>
         Some(_) if text.is_some() => return Err(Failure::usage("give a TEXT or results, not both")),
         Some(results) => Some(pb::fork_branch::Input::ToolResults(results)),
         None => {
-            let text = request::text(text, false, context.terminal)?;
+            let text = request::text(text, false, "antiphon fork", context.terminal)?;
             let is_bare = text.is_none() && !request_options.speaks();
             let mut request = request_options.build(text, &arguments.run, context.terminal)?;
             if is_bare {

@@ -44,7 +44,7 @@ fn until(after: Duration) -> prost_types::Timestamp {
 /// Prepares.
 pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Result<(), Failure> {
     use pb::prepare_request::From;
-    let text = request::text(arguments.text, !arguments.request.speaks(), context.terminal)?;
+    let text = request::text(arguments.text, !arguments.request.speaks(), "--from", context.terminal)?;
     let run = request::RunOptions { run_id: arguments.run_id, retry: false };
     let request = Some(arguments.request.build(text, &run, context.terminal)?);
     let from = match (arguments.place.from, arguments.place.thread) {

@@ -34,7 +34,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
         Some(point) => pb::probe_request::From::Thread(point),
         None => pb::probe_request::From::Exchange(pb::ExchangePoint { exchange_id: exchange.unwrap_or_default() }),
     };
-    let text = request::text(text, !arguments.request.speaks(), context.terminal)?;
+    let text = request::text(text, !arguments.request.speaks(), "antiphon probe", context.terminal)?;
     let request = arguments.request.build(text, &RunOptions::default(), context.terminal)?;
     let allow_side_effects = arguments.allow_side_effects;
     let probe = pb::ProbeRequest { from: Some(from), request: Some(request), allow_side_effects };

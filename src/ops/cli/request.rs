@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
+use uuid::Uuid;
+use uuid::fmt::Hyphenated;
 
 use super::chat;
 use super::failure::Failure;
@@ -319,8 +321,28 @@ fn split(pair: &str) -> Result<(&str, &str), String> {
     }
 }
 
-/// The text to say: what was typed, or the piped input for `-` and, where something must be said, for nothing.
-pub(crate) fn text(given: Option<String>, needed: bool, terminal: &mut Terminal) -> Result<Option<String>, Failure> {
+/// Refuses an id that the server makes as the text that was typed: some verbs take one in this place, so that it is hardly meant to be said.
+/// `instead` is what takes it.
+pub(crate) fn no_id(text: Option<&str>, instead: &str) -> Result<(), Failure> {
+    let is_id = |text: &&str| text.len() == Hyphenated::LENGTH && Uuid::try_parse(text).is_ok();
+    match text.filter(is_id) {
+        Some(id) => Err(Failure::usage(format!(
+            "{id} is an id rather than a text: did you mean {instead} {id}? To say it all the same, write it into a file of messages and \
+             give that with --messages"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The text to say: what was typed, or the piped input for `-` and, where something must be said, for nothing. `instead` is what takes the id
+/// that was typed in its place.
+pub(crate) fn text(
+    given: Option<String>,
+    needed: bool,
+    instead: &str,
+    terminal: &mut Terminal,
+) -> Result<Option<String>, Failure> {
+    no_id(given.as_deref(), instead)?;
     let from_input = match given.as_deref() {
         Some("-") => true,
         Some(_) => return Ok(given),
@@ -380,17 +402,24 @@ mod tests {
     #[test]
     fn text_comes_from_the_line_or_from_a_pipe() {
         let mut terminal = Terminal::for_test();
-        assert_eq!(text(Some("hi".into()), true, &mut terminal).unwrap().as_deref(), Some("hi"));
-        assert!(matches!(text(None, true, &mut terminal), Err(Failure::Usage(_))), "a person would wait for ever");
-        assert_eq!(text(None, false, &mut terminal).unwrap(), None);
+        assert_eq!(text(Some("hi".into()), true, "--from", &mut terminal).unwrap().as_deref(), Some("hi"));
+        assert!(
+            matches!(text(None, true, "--from", &mut terminal), Err(Failure::Usage(_))),
+            "a person would wait for ever"
+        );
+        assert_eq!(text(None, false, "--from", &mut terminal).unwrap(), None);
         terminal.set_input("a\nb\n");
-        assert_eq!(text(None, true, &mut terminal).unwrap().as_deref(), Some("a\nb"));
+        assert_eq!(text(None, true, "--from", &mut terminal).unwrap().as_deref(), Some("a\nb"));
         terminal.set_input("a\n");
-        assert_eq!(text(Some("-".into()), false, &mut terminal).unwrap().as_deref(), Some("a"));
+        assert_eq!(text(Some("-".into()), false, "--from", &mut terminal).unwrap().as_deref(), Some("a"));
         terminal.set_input("loop's own input");
-        assert_eq!(text(None, false, &mut terminal).unwrap(), None, "input that nobody asked for is left alone");
+        assert_eq!(
+            text(None, false, "--from", &mut terminal).unwrap(),
+            None,
+            "input that nobody asked for is left alone"
+        );
         terminal.set_input(" \n");
-        assert!(matches!(text(None, true, &mut terminal), Err(Failure::Usage(_))));
+        assert!(matches!(text(None, true, "--from", &mut terminal), Err(Failure::Usage(_))));
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(super) async fn run(arguments: Arguments, context: &mut Context<'_>) -> Resu
             Execution::Prepared(pb::PreparedExecution { prepared_id: prepared_id.clone(), run_id })
         }
         None => {
-            let text = request::text(arguments.text, !arguments.request.speaks(), context.terminal)?;
+            let text = request::text(arguments.text, !arguments.request.speaks(), "--prepared", context.terminal)?;
             Execution::Request(arguments.request.build(text, &arguments.run, context.terminal)?)
         }
     };
