@@ -46,6 +46,11 @@ fn words_stay_on_their_floors() {
 }
 
 #[test]
+fn files_that_are_named_are_read_in_one_place() {
+    report(Tree::read().each_rust("src/", layout::reading));
+}
+
+#[test]
 fn every_file_says_what_it_owns() {
     report(Tree::read().each_rust("", form::opens_with_docs));
 }

@@ -7,12 +7,12 @@ use super::backend::wire::{Dialect, Remote, Unopened};
 use super::backend::{anthropic, client, gemini, ollama, openai, responses};
 use super::config::{BackendConfig, Config, ConfigProblem, ContractConfig, check_id};
 use super::contract::{Schemas, parse_schema};
-use super::fallback;
 use super::nearest::hint;
 use super::open_to::OpenTo;
 use super::price::Prices;
 use super::profile::Profile;
 pub use super::prompt::{Kind, Prompt, Variable};
+use super::{fallback, file};
 use crate::domain::id::Namespace;
 use crate::domain::settings::Contract;
 use crate::domain::tool::{MAX_SCHEMA, Tool, ToolSet};
@@ -359,7 +359,7 @@ fn contracts(config: &Config, base: &Path, problems: &mut Vec<ConfigProblem>) ->
     for path in contract_files(config, base, problems) {
         let at = path.display().to_string();
         let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(CONTRACT_ENDING));
-        match (name, std::fs::read_to_string(&path)) {
+        match (name, file::read_text(&path)) {
             (Some(id), Ok(text)) => problems.extend(add(id, &at, None, text)),
             (_, Err(error)) => problems.push(ConfigProblem::new(at, error.to_string(), "")),
             (None, Ok(_)) => {}
@@ -373,7 +373,7 @@ fn schema_of(entry: &ContractConfig, base: &Path) -> Result<String, String> {
         (Some(text), None) => Ok(text.clone()),
         (None, Some(file)) => {
             let path = base.join(file);
-            std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+            file::read_text(&path).map_err(|error| format!("{}: {error}", path.display()))
         }
         _ => Err("needs one of `schema` and `schema_file`".to_owned()),
     }

@@ -11,6 +11,7 @@ mod config;
 mod contract;
 mod execute;
 mod fallback;
+pub mod file;
 mod generation;
 mod nearest;
 mod open_to;

@@ -15,7 +15,7 @@ use super::environment::{Environment, user_folder};
 use super::telemetry::{self, traces};
 use super::{access, tls};
 use crate::app;
-use crate::engine::{self, ConfigProblem, decode, unknown_key};
+use crate::engine::{self, ConfigProblem, decode, file, unknown_key};
 
 /// The file that is looked for.
 pub const FILE_NAME: &str = "antiphon.toml";
@@ -197,7 +197,7 @@ fn told(problem: &ConfigProblem) -> String {
 /// When the one that was named is not there.
 pub fn find(named: Option<&Path>, here: &Path, environment: &dyn Environment) -> Result<Option<PathBuf>, Problem> {
     if let Some(path) = named {
-        return match path.is_file() {
+        return match path.exists() {
             true => Ok(Some(path.to_owned())),
             false => Err(Problem {
                 file: path.display().to_string(),
@@ -209,7 +209,8 @@ pub fn find(named: Option<&Path>, here: &Path, environment: &dyn Environment) ->
     }
     let users = user_folder(environment, "XDG_CONFIG_HOME", ".config").map(|folder| folder.join("antiphon"));
     let candidates = [Some(here.to_owned()), users].into_iter().flatten().map(|folder| folder.join(FILE_NAME));
-    Ok(candidates.into_iter().find(|path| path.is_file()))
+    // One that is there and is no file is told as what it is, rather than done without.
+    Ok(candidates.into_iter().find(|path| path.exists()))
 }
 
 /// Where the store is when nobody says otherwise; absent when the user has no home.
@@ -233,9 +234,10 @@ pub struct Read {
 /// # Errors
 /// When it cannot be read, or is no TOML: then with every mistake of form.
 pub fn read(path: &Path) -> Result<Read, Vec<Problem>> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        let file = path.display().to_string();
-        vec![Problem { file, line: None, place: String::new(), message: format!("cannot be read: {error}") }]
+    let text = file::read_text(path).map_err(|error| {
+        let other = if file::is_refused(&error) { "; --config FILE names another" } else { "" };
+        let message = format!("cannot be read: {error}{other}");
+        vec![Problem { file: path.display().to_string(), line: None, place: String::new(), message }]
     })?;
     read_text(&text, path)
 }

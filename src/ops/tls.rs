@@ -1,6 +1,5 @@
 //! TLS: the certificate of the server, and whose certificates callers must have. It must not know what is served.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::app::reload::Mistake;
 use crate::domain::id::Hash;
+use crate::engine::file;
 
 /// How connections are encrypted; not at all where nothing is said.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -110,13 +110,13 @@ impl Files {
     fn read(&self) -> Result<Current, Vec<Mistake>> {
         let mut mistakes = Vec::new();
         let mut said = Vec::new();
-        let mut text = |file: &Path, key: &str| match fs::read(file) {
+        let mut text = |path: &Path, key: &str| match file::read(path) {
             Ok(text) => {
                 said.extend_from_slice(Hash::of(&text).0.as_slice());
                 Some(text)
             }
             Err(error) => {
-                mistakes.push(mistake(file, key, &format!("cannot be read: {error}")));
+                mistakes.push(mistake(path, key, &format!("cannot be read: {error}")));
                 None
             }
         };

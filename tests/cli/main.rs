@@ -16,6 +16,7 @@ mod coordinating;
 mod doctor;
 mod documents;
 mod examples;
+mod files;
 mod keeping;
 mod keys;
 mod line;

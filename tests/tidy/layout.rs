@@ -165,6 +165,20 @@ pub(crate) fn words(path: &str, text: &str) -> Vec<String> {
     found
 }
 
+/// Where files are read as a whole: the one place that bounds them, and what is no file that somebody names.
+const READERS: &[&str] = &["src/engine/file.rs", "src/ops/cli/bench/", "src/store/"];
+
+/// A file that somebody names may be a pipe or have no end: it is read in the one place that sees to that.
+pub(crate) fn reading(path: &str, text: &str) -> Vec<String> {
+    if is_test_file(path) || READERS.iter().any(|reader| path.starts_with(reader)) {
+        return Vec::new();
+    }
+    let code = without_tests(&code(text));
+    let read = ["fs::read(", "fs::read_to_string("].into_iter().flat_map(|read| code.match_indices(read));
+    read.map(|(offset, read)| format!("{path}:{}: `{read}…)`: engine::file reads what is named", line(&code, offset)))
+        .collect()
+}
+
 /// `mod sled;` is how a folder opens the door of a room, not a use of it.
 fn declares_module(code: &str, offset: usize) -> bool {
     code.get(..offset).is_some_and(|before| before.trim_end().ends_with(" mod") || before.trim() == "mod")
@@ -220,6 +234,17 @@ mod tests {
         assert_eq!(words("src/app/mod.rs", "use sled::Db;").len(), 1);
         assert_eq!(words("src/store/mod.rs", "pub mod sled;\nuse self::sled::Store;").len(), 1, "a use, not the door");
         assert!(words("src/store/mod.rs", "pub mod sled;").is_empty());
+    }
+
+    #[test]
+    fn files_are_read_where_they_are_bounded() {
+        let read = "fn f() { std::fs::read(p); }\nfn g() { fs::read_to_string(p); }";
+        let found = reading("src/ops/tls.rs", read);
+        assert_eq!(found[0], "src/ops/tls.rs:1: `fs::read(…)`: engine::file reads what is named");
+        assert_eq!((found.len(), reading("src/store/sled/mark.rs", read).len()), (2, 0));
+        assert!(
+            reading("src/ops/tls.rs", "fn f() { fs::read_dir(p); x.read_to_string(t); file::read(p); }").is_empty()
+        );
     }
 
     #[test]

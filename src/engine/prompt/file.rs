@@ -12,6 +12,7 @@ use crate::domain::id::Hash;
 use crate::domain::message::Role;
 use crate::domain::tool::{Tool, ToolSet};
 use crate::engine::config::{ConfigProblem, check_id, explain};
+use crate::engine::file;
 use crate::engine::nearest::hint;
 use crate::engine::profile::ParametersConfig;
 use crate::engine::repair::RepairConfig;
@@ -92,11 +93,7 @@ fn stem(name: &str) -> Option<&str> {
 }
 
 fn read(path: &Path) -> Result<String, String> {
-    let length = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if length > MAX_FILE_BYTES {
-        return Err(format!("is {length} bytes long: at most {MAX_FILE_BYTES} are read; shorten it"));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let text = file::read_at_most(path, MAX_FILE_BYTES).and_then(file::text).map_err(|error| error.to_string())?;
     Ok(text.trim_start_matches('\u{feff}').replace("\r\n", "\n"))
 }
 

@@ -2,8 +2,8 @@
 //! carries a token.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use serde::Deserialize;
@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use crate::app::access::{Limits, Opens, Principal, Scope};
 use crate::app::reload::Mistake;
 use crate::domain::id::{Hash, Moment};
+use crate::engine::file;
 
 /// Which tokens are taken.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -243,7 +244,7 @@ fn scopes(claim: &Value) -> Option<Vec<Scope>> {
 impl Key {
     fn read(config: &KeyConfig, base: &Path) -> Result<Self, Unusable> {
         let algorithm = algorithm(&config.algorithm).ok_or_else(|| "has no algorithm that is known".to_owned())?;
-        let text = fs::read(base.join(&config.file)).map_err(|error| match error.kind() {
+        let text = file::read(&base.join(&config.file)).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Unusable::Gone("is not there, so no token is taken that it signed".to_owned()),
             _ => Unusable::Broken(format!("cannot be read: {error}")),
         })?;

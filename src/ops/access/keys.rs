@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::app::access::{ALL_NAMESPACES, Limits, Opens, Principal, Scope};
 use crate::app::reload::Mistake;
 use crate::domain::id::{Hash, Moment};
+use crate::engine::file;
 
 /// What every key begins with, so that one that was left somewhere is recognised.
 pub const PREFIX: &str = "antiphon_";
@@ -114,6 +115,12 @@ impl KeyFile {
         // What a link leads to is changed, not the link.
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let path = real.as_path();
+        let read = || match Self::read(path) {
+            Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            read => read,
+        };
+        // Nothing is made beside what is no file of keys.
+        read()?;
         let beside = |end: &str| {
             let mut name = path.as_os_str().to_owned();
             name.push(end);
@@ -122,10 +129,7 @@ impl KeyFile {
         let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(beside(".lock"));
         let lock = lock.map_err(io)?;
         lock.lock().map_err(io)?;
-        let mut file = match Self::read(path) {
-            Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Self::default(),
-            read => read?,
-        };
+        let mut file = read()?;
         let done = change(&mut file);
         let text =
             toml::to_string(&file).map_err(|error| Error::Text { path: path.to_owned(), what: error.to_string() })?;
@@ -136,7 +140,7 @@ impl KeyFile {
 }
 
 fn text(path: &Path) -> Result<String, Error> {
-    fs::read_to_string(path).map_err(|cause| Error::Io { path: path.to_owned(), cause })
+    file::read_text(path).map_err(|cause| Error::Io { path: path.to_owned(), cause })
 }
 
 /// What is wrong with a limit that is no number which one can be, from where that number stands; nothing where something else does.
@@ -314,11 +318,14 @@ fn mistake(path: &Path, place: String, message: String) -> Mistake {
 
 /// Why the whole file cannot be used.
 fn unread(path: &Path, error: Error) -> Mistake {
-    let message = match error {
-        Error::Io { cause, .. } => format!("cannot be read: {cause}; `antiphon keys create` makes it"),
-        Error::Text { what, .. } => what,
-    };
-    mistake(path, String::new(), message)
+    let setting = || "access.keys_file".to_owned();
+    match error {
+        Error::Io { cause, .. } if cause.kind() == io::ErrorKind::NotFound => {
+            mistake(path, setting(), format!("cannot be read: {cause}; `antiphon keys create` makes it"))
+        }
+        Error::Io { cause, .. } => mistake(path, setting(), format!("cannot be read: {cause}")),
+        Error::Text { what, .. } => mistake(path, String::new(), what),
+    }
 }
 
 impl Key {

@@ -14,7 +14,7 @@ use crate::domain::id::Hash;
 use crate::domain::source::Clock;
 use crate::engine::backend::wire;
 use crate::engine::backend::{Backend, client, scripted};
-use crate::engine::{AsFarAsRead, BackendConfig, Catalog, ConfigProblem, DIALECTS, Opened, Setup};
+use crate::engine::{AsFarAsRead, BackendConfig, Catalog, ConfigProblem, DIALECTS, Opened, Setup, file};
 use crate::ops::config::{Config, ServerConfig};
 use crate::ops::environment::Environment;
 
@@ -136,7 +136,7 @@ fn spoken(
         }
         (None, Some(file)) => {
             let path = around.base.join(file);
-            match std::fs::read_to_string(&path) {
+            match file::read_text(&path) {
                 Ok(text) => Some(text.trim().to_owned()),
                 Err(error) => {
                     let what = format!("{}: {error}", path.display());

@@ -15,6 +15,7 @@ use crate::app::access::{Limits, Opens, Scope};
 use crate::domain::id::{self, Moment, Namespace};
 use crate::domain::source::Clock;
 use crate::domain::spend::Cost;
+use crate::engine::file;
 use crate::ops::access::keys::{self, Kept, KeyFile, Wanted};
 use crate::ops::source::{SystemClock, random};
 
@@ -230,6 +231,9 @@ fn cannot(error: keys::Error) -> Failure {
     let remedy = match &error {
         keys::Error::Io { cause, .. } if cause.kind() == std::io::ErrorKind::NotFound => {
             "`antiphon keys create` makes the file, in a folder that is there"
+        }
+        keys::Error::Io { cause, .. } if file::is_refused(cause) => {
+            "name another with --file, or as `keys_file` under `[access]` in antiphon.toml"
         }
         keys::Error::Io { .. } => "run it as a user who may write the file and its folder",
         keys::Error::Text { .. } => "mend the file, or put it aside and make new keys",

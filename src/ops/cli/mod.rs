@@ -71,6 +71,7 @@ use self::failure::Failure;
 use self::remote::{DEFAULT_SERVER, Manners, Remote};
 use self::terminal::Terminal;
 use super::environment::Environment;
+use crate::engine::file;
 
 /// Keeps conversations with language models as an immutable, branching graph.
 #[derive(Parser, Debug)]
@@ -231,26 +232,32 @@ impl Context<'_> {
     async fn remote_at(&self, server: &str, certificate: Option<&Path>) -> Result<Remote, Failure> {
         let mut manners = self.manners()?;
         if let (None, Some(file)) = (&manners.roots, certificate) {
-            manners.roots = Some(std::fs::read(file).map_err(|error| Failure::file(file, error))?);
+            manners.roots = Some(file::read(file).map_err(|error| Failure::file(file, error))?);
         }
         Remote::connect(server, &manners).await
     }
 
     /// How the server is called.
     fn manners(&self) -> Result<Manners, Failure> {
-        let file = |typed: &Option<PathBuf>, variable: &str| {
-            typed.clone().or_else(|| self.environment.var(variable).map(PathBuf::from))
+        let read = |typed: &Option<PathBuf>, option: &str, variable: &str| {
+            let Some(path) = typed.clone().or_else(|| self.environment.var(variable).map(PathBuf::from)) else {
+                return Ok(None);
+            };
+            file::read_given(&path, file::MAX_BYTES).map(Some).map_err(|error| {
+                let remedy = format!("name the file that is meant with {option} FILE or {variable}");
+                Failure::here(format!("{}: {error}", path.display()), remedy)
+            })
         };
-        let read = |path: PathBuf| std::fs::read(&path).map_err(|error| Failure::file(&path, error));
         // What is typed wins over what is set.
         let key = match (&self.globals.key_file, self.environment.var("ANTIPHON_KEY")) {
             (None, Some(key)) => Some(key),
-            (typed, _) => file(typed, "ANTIPHON_KEY_FILE")
-                .map(|path| std::fs::read_to_string(&path).map_err(|error| Failure::file(&path, error)))
-                .transpose()?,
+            (typed, _) => {
+                let key = read(typed, "--key-file", "ANTIPHON_KEY_FILE")?;
+                key.map(file::text).transpose().map_err(|error| Failure::here(format!("--key-file: {error}"), ""))?
+            }
         };
-        let certificate = file(&self.globals.tls_cert, "ANTIPHON_TLS_CERT").map(read).transpose()?;
-        let private_key = file(&self.globals.tls_key, "ANTIPHON_TLS_KEY").map(read).transpose()?;
+        let certificate = read(&self.globals.tls_cert, "--tls-cert", "ANTIPHON_TLS_CERT")?;
+        let private_key = read(&self.globals.tls_key, "--tls-key", "ANTIPHON_TLS_KEY")?;
         let identity = match (certificate, private_key) {
             (Some(certificate), Some(key)) => Some((certificate, key)),
             (None, None) => None,
@@ -260,7 +267,7 @@ impl Context<'_> {
             timeout: self.globals.timeout,
             key: key.map(|key| SecretString::from(key.trim().to_owned())),
             namespace: self.globals.namespace.clone().or_else(|| self.environment.var("ANTIPHON_NAMESPACE")),
-            roots: file(&self.globals.tls_ca, "ANTIPHON_TLS_CA").map(read).transpose()?,
+            roots: read(&self.globals.tls_ca, "--tls-ca", "ANTIPHON_TLS_CA")?,
             identity,
         })
     }

@@ -9,7 +9,8 @@ use uuid::fmt::Hyphenated;
 
 use super::chat;
 use super::failure::Failure;
-use super::terminal::Terminal;
+use super::terminal::{MAX_INPUT_BYTES, Terminal};
+use crate::engine::file;
 use crate::grpc::pb;
 
 /// Options of every command that executes a request.
@@ -369,7 +370,8 @@ pub(crate) fn file_or_input(path: &Path, terminal: &mut Terminal) -> Result<Stri
     if path == Path::new("-") {
         return Ok(terminal.read_input()?);
     }
-    std::fs::read_to_string(path).map_err(|error| Failure::file(path, error))
+    let read = file::read_given(path, MAX_INPUT_BYTES).and_then(file::text);
+    read.map_err(|error| Failure::file(path, error))
 }
 
 /// A file read as something.

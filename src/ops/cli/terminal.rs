@@ -4,6 +4,10 @@
 use std::io::{self, Read, Write};
 
 use super::json;
+use crate::engine::file;
+
+/// The most that is read of what is said in a file or on the input, in bytes: as long as the longest answer that is taken.
+pub(crate) const MAX_INPUT_BYTES: u64 = 256 << 20;
 
 /// What the process was given to read and write.
 pub struct Streams {
@@ -196,9 +200,7 @@ impl Terminal {
 
     /// Reads all input as text.
     pub(crate) fn read_input(&mut self) -> io::Result<String> {
-        let mut text = String::new();
-        self.streams.input.read_to_string(&mut text)?;
-        Ok(text)
+        file::bounded(&mut self.streams.input, MAX_INPUT_BYTES).and_then(file::text)
     }
 
     /// The input, to be read elsewhere; nothing is left of it here.

@@ -7,12 +7,17 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::llm;
+use crate::engine::file;
 use crate::grpc::pb;
 use crate::ops::cli::failure::Failure;
 use crate::ops::cli::terminal::Terminal;
 
 /// Lines go together up to so many bytes.
 const CHUNK: usize = 128 * 1024;
+/// The longest line, in bytes: far beyond what a server takes in one.
+const MAX_LINE: u64 = 256 << 20;
+/// The longest document with all chats in one, in bytes, which is read as a whole.
+const MAX_DOCUMENT: u64 = 1 << 30;
 /// How a SQLite database begins.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 /// What the first line of an export has at its beginning.
@@ -75,8 +80,14 @@ impl Source {
         let first_line = self.next;
         let mut bytes = Vec::new();
         while bytes.len() < CHUNK {
-            if self.input.read_until(b'\n', &mut bytes).map_err(|error| unreadable(&self.name, &error))? == 0 {
+            let mut line = self.input.by_ref().take(MAX_LINE);
+            let length = line.read_until(b'\n', &mut bytes).map_err(|error| unreadable(&self.name, &error))?;
+            if length == 0 {
                 break;
+            }
+            if line.limit() == 0 {
+                let what = format!("{}: line {} is longer than {MAX_LINE} bytes", self.name, self.next);
+                return Err(Failure::here(what, "look whether it is what was meant to be imported"));
             }
             self.next += 1;
         }
@@ -121,9 +132,15 @@ fn is_by_lines(start: &[u8]) -> bool {
 }
 
 /// Chats of one JSON document: a chat, the messages of one, or a list of chats.
-fn one_a_line(name: &str, mut input: Box<dyn BufRead + Send>) -> Result<String, Failure> {
-    let mut text = String::new();
-    input.read_to_string(&mut text).map_err(|error| unreadable(name, &error))?;
+fn one_a_line(name: &str, input: Box<dyn BufRead + Send>) -> Result<String, Failure> {
+    let read = file::bounded(input, MAX_DOCUMENT).and_then(file::text);
+    let text = read.map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => {
+            let what = format!("{name}: a document of all chats in one has at most {MAX_DOCUMENT} bytes");
+            Failure::here(what, "give them one a line, of which there may be any number")
+        }
+        _ => unreadable(name, &error),
+    })?;
     let document: Value = serde_json::from_str(&text).map_err(|error| {
         let what =
             format!("{name} is neither JSON nor JSON by lines: line {}, column {}", error.line(), error.column());
