@@ -43,16 +43,6 @@ struct Cleared {
     done: CancellationToken,
 }
 
-/// What became of a try to clear exchanges.
-enum Tried {
-    /// Whether some of them were not cleared before.
-    Cleared(bool),
-    /// A run goes on from one of them.
-    Run(RunId),
-    /// A record that names one of them is written at this moment.
-    Writing,
-}
-
 impl Footings {
     /// A footing on an exchange, with whether it may have been erased since it was read; what ends when the erasure is done, where one is at work.
     fn stand(
@@ -83,25 +73,27 @@ impl Footings {
         Clearing { footings: self.clone(), namespace: namespace.clone() }
     }
 
-    fn try_clear(&self, namespace: &Namespace, exchanges: impl Iterator<Item = ExchangeId> + Clone) -> Tried {
+    /// Keeps everybody from these who comes from now on. Says whether some were free before; gives the run that goes on from one of them, where there
+    /// is one: then nothing is changed.
+    fn bar(&self, namespace: &Namespace, exchanges: impl Iterator<Item = ExchangeId> + Clone) -> Result<bool, RunId> {
         let mut state = self.lock();
-        let mut is_writing = false;
-        for id in exchanges.clone() {
-            let Some(runs) = state.footings.get(&(namespace.clone(), id)) else { continue };
-            if let Some(run) = runs.iter().flatten().next() {
-                return Tried::Run(run.clone());
-            }
-            is_writing = true;
+        let key = |id| (namespace.clone(), id);
+        let mut runs = exchanges.clone().filter_map(|id| state.footings.get(&key(id))?.iter().flatten().next());
+        if let Some(run) = runs.next() {
+            return Err(run.clone());
         }
-        if is_writing {
-            return Tried::Writing;
-        }
+        drop(runs);
         state.ever = true;
         let nothing = || Cleared { exchanges: HashSet::new(), done: CancellationToken::new() };
         let cleared = state.cleared.entry(namespace.clone()).or_insert_with(nothing);
         let before = cleared.exchanges.len();
         cleared.exchanges.extend(exchanges);
-        Tried::Cleared(cleared.exchanges.len() > before)
+        Ok(cleared.exchanges.len() > before)
+    }
+
+    fn is_free(&self, namespace: &Namespace, mut exchanges: impl Iterator<Item = ExchangeId>) -> bool {
+        let state = self.lock();
+        exchanges.all(|id| !state.footings.contains_key(&(namespace.clone(), id)))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -141,16 +133,16 @@ pub(super) struct Clearing {
 }
 
 impl Clearing {
-    /// Clears these too, as soon as no record that names one of them is being written. Says whether some were not cleared before; gives the run that
-    /// goes on from one of them, where there is one: then none of them is cleared.
+    /// Clears these too: waits until the records are written that name one of them at this moment. Says whether some were not cleared before; gives the
+    /// run that goes on from one of them, where there is one: then none of them is cleared.
     pub(super) async fn clear(&mut self, exchanges: impl Iterator<Item = ExchangeId> + Clone) -> Result<bool, RunId> {
+        let any = self.footings.bar(&self.namespace, exchanges.clone())?;
         loop {
             let left = self.footings.0.left.notified();
-            match self.footings.try_clear(&self.namespace, exchanges.clone()) {
-                Tried::Cleared(any) => return Ok(any),
-                Tried::Run(run) => return Err(run),
-                Tried::Writing => left.await,
+            if self.footings.is_free(&self.namespace, exchanges.clone()) {
+                return Ok(any);
             }
+            left.await;
         }
     }
 }

@@ -489,7 +489,11 @@ fn unpaired(error: &pairing::Error) -> Fault {
         | pairing::Error::Duplicate { index, .. }
         | pairing::Error::SharedId { index, .. } => *index,
     };
-    Fault::new(Reason::TranscriptMalformed, error.to_string())
+    let way_out = match error {
+        pairing::Error::Unanswered { .. } => ": send their results right after them, as messages of the role TOOL",
+        _ => "",
+    };
+    Fault::new(Reason::TranscriptMalformed, format!("{error}{way_out}"))
         .at(format!("messages[{index}]"), error.to_string())
         .with("message_index", index)
 }

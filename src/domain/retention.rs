@@ -83,6 +83,8 @@ pub struct Receipt {
     pub at: Moment,
     /// By whom: the name of a credential.
     pub by: String,
+    /// When the thread, or the run that was not captured, was made that is gone.
+    pub made_at: Option<Moment>,
 }
 
 /// An erasure that is not done yet: what is put on record before anything goes.

@@ -186,15 +186,91 @@ async fn a_clock_that_was_ahead_brings_nothing_back() {
     let (lines, _) = export(&server, Vec::new()).await;
     clock.0.fetch_sub(6 * 3_600_000, Ordering::SeqCst);
     let receipt = within("the erasure", erase(&server, thread("t"), pb::EraseMode::Refuse)).await.unwrap();
-    assert_eq!(receipt.erase_time.unwrap().seconds, 1_700_000_000, "not before what it took was made");
+    assert_eq!(receipt.erase_time.unwrap().seconds, 1_700_000_000 - 6 * 3_600);
     let run = pb::retention_target::Target::Run(pb::RetainedRun { run_id: "bare".into() });
     erase(&server, Some(pb::RetentionTarget { target: Some(run) }), pb::EraseMode::Refuse).await.unwrap();
     let summary = import(&server, &lines).await.unwrap().summary;
     let mut kinds: Vec<&str> = summary.erased.iter().map(|count| count.kind.as_str()).collect();
     kinds.sort_unstable();
     assert!(["coordination", "exchange", "run", "thread"].iter().all(|kind| kinds.contains(kind)), "{kinds:?}");
-    let threads = server.threads().list(pb::ThreadServiceListRequest::default()).await.unwrap().into_inner().threads;
-    assert_eq!(threads, Vec::new());
+    let listed = async || {
+        let request = pb::ThreadServiceListRequest::default();
+        server.threads().list(request).await.unwrap().into_inner().threads.len()
+    };
+    assert_eq!(listed().await, 0);
+
+    // Another one under the id, made before the clock is where it was, is another one: it comes back.
+    clock.0.fetch_add(60_000, Ordering::SeqCst);
+    client.capture(ask::capture_on_new("t", ask::text("another"))).await.unwrap();
+    let (lines, _) = export(&server, Vec::new()).await;
+    let request = pb::ThreadServiceDeleteRequest { thread_id: "t".into(), ..Default::default() };
+    server.threads().delete(request).await.unwrap();
+    import(&server, &lines).await.unwrap();
+    assert_eq!(listed().await, 1);
+}
+
+/// Results are not erased alone where their calls stay and others go on after them: no provider takes a call without its result. With the run that has
+/// both they go, and a thread that waited there is sound afterwards.
+#[tokio::test(flavor = "multi_thread")]
+async fn results_are_not_erased_from_between_their_calls_and_what_follows() {
+    let server =
+        Running::start(scripted("[[backends.script.rules]]\nwhen = \"weather\"\ntool_calls = [{ name = \"get\" }]\n"))
+            .await;
+    let mut client = server.exchanges();
+    let asking = pb::ExecutionRequest { tools: ask::tools(&["get"]), ..ask::text_as("r", "weather") };
+    let calls = client.capture(ask::capture_on_new("t", asking)).await.unwrap().into_inner().exchange.unwrap();
+    client.fork(ask::fork(&calls.exchange_id, vec![ask::branch("waits", None)])).await.unwrap();
+    let call = calls.assistant.unwrap().parts.into_iter().find_map(|part| match part.kind {
+        Some(pb::part::Kind::ToolCall(call)) => Some(call.call_id),
+        _ => None,
+    });
+    let answers = vec![ask::result(&call.unwrap(), "sun")];
+    let results = client.r#continue(ask::on_thread_with("t", answers)).await.unwrap().into_inner().exchange.unwrap();
+    let after = client.r#continue(ask::on_thread(ask::on("t"), ask::text("more"))).await.unwrap().into_inner();
+    let after = after.exchange.unwrap().exchange_id;
+    let refusal = erase(&server, exchange(&results.exchange_id), pb::EraseMode::Tombstone).await.unwrap_err();
+    refused::is(&refusal, Code::FailedPrecondition, Reason::EraseShared);
+    assert_eq!(refused::fact(&refusal, "shared_by"), after);
+    assert!(refusal.message().contains("erase the run"), "{refusal:?}");
+
+    let run = pb::retention_target::Target::Run(pb::RetainedRun { run_id: "r".into() });
+    let run = Some(pb::RetentionTarget { target: Some(run) });
+    assert_eq!(erase(&server, run, pb::EraseMode::Tombstone).await.unwrap().tombstone_count, 2);
+    let page = client.inspect(ask::inspect(&after)).await.unwrap().into_inner();
+    assert_eq!(ask::texts(&page.messages)[0], "U:more", "the calls went with their results");
+    assert_eq!(findings(&server).await, Vec::<String>::new());
+    let (lines, _) = export(&server, Vec::new()).await;
+    let fresh = Running::start(scripted("")).await;
+    import(&fresh, &lines).await.unwrap();
+    assert_eq!(findings(&fresh).await, Vec::<String>::new());
+}
+
+/// Whoever writes without end beside an erasure does not keep it from beginning.
+#[tokio::test(flavor = "multi_thread")]
+async fn writers_do_not_starve_an_erasure() {
+    let server = Running::start(scripted("")).await;
+    let id = recorded(&server, "t", 1).await.remove(0);
+    let writers = (0..16).map(|writer| {
+        let (mut client, id) = (server.exchanges(), id.clone());
+        tokio::spawn(async move {
+            for round in 0_u64.. {
+                let said = (0..100).flat_map(|n| [ask::user(&format!("{writer} {round} {n}")), ask::assistant("yes")]);
+                let start = Some(pb::record_request::Start::AfterExchange(ask::point(&id)));
+                let record = pb::RecordRequest { start, ..ask::record(said.collect()) };
+                if let Err(status) = client.record(record).await {
+                    return (round, status);
+                }
+            }
+            unreachable!("it is erased some time")
+        })
+    });
+    let writers: Vec<_> = writers.collect();
+    let receipt = within("the erasure", erase(&server, exchange(&id), pb::EraseMode::Tombstone)).await.unwrap();
+    assert_eq!(receipt.tombstone_count, 1);
+    for writer in writers {
+        let (_, status) = within("a writer", writer).await.unwrap();
+        refused::is(&status, Code::FailedPrecondition, Reason::ExchangeErased);
+    }
 }
 
 /// A sender that falls silent ends its import after a minute, and whoever erases or collects gets its turn; what was read is stored.

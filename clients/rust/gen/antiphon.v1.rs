@@ -2806,7 +2806,7 @@ pub struct EraseReceipt {
     /// Output only. The tombstones; at most the first 1,000.
     #[prost(message, repeated, tag = "8")]
     pub tombstones: ::prost::alloc::vec::Vec<Tombstone>,
-    /// Output only. When it was done, and never before what it took was made; absent for a dry run.
+    /// Output only. When it was done; absent for a dry run.
     #[prost(message, optional, tag = "9")]
     pub erase_time: ::core::option::Option<::prost_types::Timestamp>,
     /// Output only. By whom: the name of the credential.

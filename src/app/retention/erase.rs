@@ -11,7 +11,7 @@ use crate::app::{App, Caller, join, store_fault};
 use crate::domain::exchange::Exchange;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph::Place;
-use crate::domain::id::{Namespace, RunId};
+use crate::domain::id::{ExchangeId, Namespace, RunId};
 use crate::domain::retention::{Erasing, Mode, Receipt, Target};
 
 /// Those who share something that are named in an error.
@@ -98,8 +98,8 @@ impl App {
             gone: Vec::new(),
             shared: 0,
             exchanges: Vec::new(),
-            // Where the clock was ahead before, what comes back with an older export must not look newer than its erasure.
-            at: self.clock.now().max(resolved.made_at).max(with.made_at),
+            at: self.clock.now(),
+            made_at: resolved.made_at,
             by: caller.name().to_owned(),
         };
         if !asked.dry_run {
@@ -166,10 +166,11 @@ impl App {
             }
             return Ok(());
         }
-        let mut shared_by = Vec::new();
+        let (mut shared_by, mut follows) = (Vec::new(), None);
         for place in tops {
             for (id, child) in self.children_at(namespace, place).await? {
                 if !resolved.exchanges.contains_key(&id) {
+                    follows.get_or_insert(id);
                     let answers = asked.mode == Mode::Refuse || self.answers(namespace, place, child).await?;
                     shared_by.extend(answers.then(|| id.to_string()));
                 }
@@ -187,7 +188,10 @@ impl App {
             }
         }
         if shared_by.is_empty() {
-            return Ok(());
+            return match follows {
+                Some(follows) => self.check_results(namespace, resolved, follows).await,
+                None => Ok(()),
+            };
         }
         shared_by.truncate(NAMED);
         let by = join(&shared_by);
@@ -201,6 +205,30 @@ impl App {
             )
         };
         Err(Fault::new(Reason::EraseShared, message).with("shared_by", by))
+    }
+
+    /// Refuses what has the results of calls that stay, where something follows that stays too: without the results, no provider takes the calls.
+    async fn check_results(
+        &self,
+        namespace: &Namespace,
+        resolved: &Resolved,
+        follows: ExchangeId,
+    ) -> Result<(), Fault> {
+        for place in resolved.exchanges.values() {
+            let exchange = self.ledger.exchange_at(namespace, *place).await.map_err(store_fault)?;
+            let Some(before) = exchange.and_then(|exchange| exchange.parent) else { continue };
+            if resolved.exchanges.contains_key(&before) {
+                continue;
+            }
+            let before = self.ledger.exchange(namespace, before).await.map_err(store_fault)?;
+            let Some((before, _)) = before.filter(|(before, _)| before.is_pending()) else { continue };
+            let message = format!(
+                "exchange {} calls tools whose results are to be erased, and {follows} goes on after them: erase the run that has both, or what follows too, with `cascade`",
+                before.id
+            );
+            return Err(Fault::new(Reason::EraseShared, message).with("shared_by", follows));
+        }
+        Ok(())
     }
 
     /// Whether an exchange has the results of the calls of the one before it: without the calls, no provider takes them.

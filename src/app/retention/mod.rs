@@ -45,7 +45,7 @@ struct Resolved {
     /// A run that was not captured.
     bare_run: Option<Run>,
     /// When the thread or that run was made.
-    made_at: Moment,
+    made_at: Option<Moment>,
 }
 
 impl App {
@@ -188,7 +188,7 @@ impl App {
                 if let Some(end) = self.tip_of(namespace, &head).await? {
                     resolved = self.path_to(namespace, end).await?;
                 }
-                (resolved.thread, resolved.made_at) = (Some(id.clone()), thread.created_at);
+                (resolved.thread, resolved.made_at) = (Some(id.clone()), Some(thread.created_at));
             }
             Target::Run(id) => {
                 let found = self.ledger.run(namespace, id).await.map_err(store_fault)?;
@@ -199,7 +199,7 @@ impl App {
                     resolved = self.stretch_of(namespace, id, end).await?;
                 }
                 if resolved.exchanges.is_empty() {
-                    (resolved.made_at, resolved.bare_run) = (run.created_at, Some(run));
+                    (resolved.made_at, resolved.bare_run) = (Some(run.created_at), Some(run));
                 }
             }
         }

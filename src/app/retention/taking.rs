@@ -13,7 +13,7 @@ use crate::domain::coordination::{Coordination, State};
 use crate::domain::exchange::Erased;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::graph::Place;
-use crate::domain::id::{CoordinationId, ExchangeId, Moment, Namespace, PreparedId, RunId};
+use crate::domain::id::{CoordinationId, ExchangeId, Namespace, PreparedId, RunId};
 use crate::domain::retention::{Erasing, Gone, Receipt};
 use crate::domain::run::{self, Run};
 use crate::store::collect::{Among, Collected, collect};
@@ -31,8 +31,6 @@ pub(super) struct With {
     prepared: Vec<PreparedId>,
     /// Runs that forget the documents that they started from.
     runs: Vec<RunId>,
-    /// When the last of them was made.
-    pub(super) made_at: Moment,
 }
 
 /// An erasure on its way.
@@ -125,7 +123,6 @@ impl App {
                 }
                 if matches!(coordination.state, State::Ended(_)) {
                     with.coordinations.push(coordination.id.clone());
-                    with.made_at = with.made_at.max(coordination.created_at);
                 } else if !resumed {
                     let message = format!(
                         "coordination `{}` goes on from what is to be erased: let it end, or cancel it, and erase then",
@@ -140,11 +137,6 @@ impl App {
             }
         }
         with.prepared = self.ledger.prepared_after(namespace, exchanges).await.map_err(store_fault)?;
-        for id in &with.prepared {
-            if let Some((prepared, _)) = self.ledger.prepared(namespace, id).await.map_err(store_fault)? {
-                with.made_at = with.made_at.max(prepared.created_at);
-            }
-        }
         let mut runs = BTreeSet::new();
         for place in exchanges.values() {
             let exchange = self.ledger.exchange_at(namespace, *place).await.map_err(store_fault)?;

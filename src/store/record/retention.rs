@@ -95,6 +95,7 @@ impl Twin<Receipt> for twin::Receipt {
             exchanges: receipt.exchanges.iter().map(id_bytes).collect(),
             at_ms: receipt.at.0,
             by: receipt.by.clone(),
+            made_at_ms: receipt.made_at.map(|made_at| made_at.0),
         }
     }
 
@@ -110,6 +111,7 @@ impl Twin<Receipt> for twin::Receipt {
             exchanges: self.exchanges.iter().map(|id| exchange_id(id, "exchanges")).collect::<Result<_, _>>()?,
             at: Moment(self.at_ms),
             by: self.by,
+            made_at: self.made_at_ms.map(Moment),
         })
     }
 }

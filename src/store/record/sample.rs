@@ -432,10 +432,10 @@ pub(crate) fn receipt() -> impl Strategy<Value = Receipt> {
         (any::<u8>(), any::<u64>(), any::<u64>()).prop_map(|(letter, count, bytes)| Gone { letter, count, bytes });
     let asked = (name(), target(), mode, text());
     let done = (any::<u64>(), vec(gone, 0..3), any::<u64>(), vec(exchange_id(), 0..3));
-    (asked, done, moment(), text()).prop_map(|(asked, done, at, by)| {
+    (asked, done, moment(), text(), of(moment())).prop_map(|(asked, done, at, by, made_at)| {
         let (id, target, mode, note) = asked;
         let (tombstones, gone, shared, exchanges) = done;
-        Receipt { id, target, mode, note, tombstones, gone, shared, exchanges, at, by }
+        Receipt { id, target, mode, note, tombstones, gone, shared, exchanges, at, by, made_at }
     })
 }
 

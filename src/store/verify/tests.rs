@@ -114,6 +114,7 @@ fn retained(changes: &mut Changes, exchange: ExchangeId) {
         exchanges: Vec::new(),
         at: Moment(1),
         by: String::new(),
+        made_at: None,
     };
     changes.put_receipt(&receipt);
     let receipt = Receipt { id: "f".to_owned(), ..receipt };

@@ -70,8 +70,9 @@ impl Check<'_> {
         }
         let Some(id) = head.exchange else { return Ok(()) };
         let Some(exchange) = self.exchange_of(id).await? else { return Ok(()) };
-        // A thread can begin where tools are waited for, which is no turn yet.
-        if ![exchange.turn, exchange.next_turn().saturating_sub(1)].contains(&head.turn_count) {
+        // A thread can begin where tools are waited for, which is no turn yet; what was erased does not say any more whether it called some.
+        let before = if exchange.erased.is_some() { exchange.turn } else { exchange.next_turn() }.saturating_sub(1);
+        if ![exchange.turn, before].contains(&head.turn_count) {
             let (said, turn) = (head.turn_count, exchange.turn);
             problems.push(format!("it counts {said} turns, and the exchange that it points to is of turn {turn}"));
         }

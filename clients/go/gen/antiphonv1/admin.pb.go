@@ -1273,7 +1273,7 @@ type EraseReceipt struct {
 	SharedContentCount uint64 `protobuf:"varint,7,opt,name=shared_content_count,json=sharedContentCount,proto3" json:"shared_content_count,omitempty"`
 	// Output only. The tombstones; at most the first 1,000.
 	Tombstones []*Tombstone `protobuf:"bytes,8,rep,name=tombstones,proto3" json:"tombstones,omitempty"`
-	// Output only. When it was done, and never before what it took was made; absent for a dry run.
+	// Output only. When it was done; absent for a dry run.
 	EraseTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=erase_time,json=eraseTime,proto3" json:"erase_time,omitempty"`
 	// Output only. By whom: the name of the credential.
 	ErasedBy string `protobuf:"bytes,10,opt,name=erased_by,json=erasedBy,proto3" json:"erased_by,omitempty"`

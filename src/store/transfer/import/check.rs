@@ -10,7 +10,7 @@ use super::{Fate, Options, Space};
 use crate::domain::coordination::{Coordination, PendingId};
 use crate::domain::drift::{Lineage, Seen};
 use crate::domain::exchange::Exchange;
-use crate::domain::id::{CoordinationId, ExchangeId, Hash, Moment, RequestId};
+use crate::domain::id::{CoordinationId, ExchangeId, Hash, RequestId};
 use crate::domain::message::Message;
 use crate::domain::retention::{Erasing, Expiry, Pin, Receipt};
 use crate::domain::run::Run;
@@ -439,7 +439,7 @@ impl Check<'_> {
         }
         let mut exchanges = coordination.named_exchanges();
         exchanges.extend(pages.iter().flat_map(|page| names_of(page).exchanges));
-        if self.was_erased_since(exchanges, coordination.created_at).await? {
+        if self.was_erased(exchanges).await? {
             return Ok(Fate::Erased);
         }
         self.named(Named::by(&coordination)).await?;
@@ -451,13 +451,9 @@ impl Check<'_> {
         Ok(Fate::Stored)
     }
 
-    /// Whether something names what was erased after it was made.
-    async fn was_erased_since(
-        &self,
-        exchanges: impl IntoIterator<Item = ExchangeId>,
-        created_at: Moment,
-    ) -> Result<bool, Problem> {
-        Ok(erased::any_since(self.ledger, &self.space.ns, exchanges, created_at).await?)
+    /// Whether something names what was erased here.
+    async fn was_erased(&self, exchanges: impl IntoIterator<Item = ExchangeId>) -> Result<bool, Problem> {
+        Ok(erased::any(self.ledger, &self.space.ns, exchanges).await?)
     }
 
     async fn journal(&mut self, key: &str, payload: Bytes) -> Result<Fate, Problem> {
@@ -487,9 +483,9 @@ impl Check<'_> {
         if let Some(parent) = record.prepared().parent {
             self.expect(&Entry::Id(parent)).await?;
         }
-        let (id, created_at) = (record.prepared().id.clone(), record.prepared().created_at);
+        let id = record.prepared().id.clone();
         let is_new = self.fate(&Entry::Prepared(id.clone())).await? == Fate::Stored;
-        if is_new && self.was_erased_since(record.prepared().parent, created_at).await? {
+        if is_new && self.was_erased(record.prepared().parent).await? {
             return Ok(Fate::Erased);
         }
         self.plain(Entry::Prepared(id), payload).await

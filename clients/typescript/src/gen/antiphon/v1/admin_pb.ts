@@ -677,7 +677,7 @@ export type EraseReceipt = Message<"antiphon.v1.EraseReceipt"> & {
   tombstones: Tombstone[];
 
   /**
-   * Output only. When it was done, and never before what it took was made; absent for a dry run.
+   * Output only. When it was done; absent for a dry run.
    *
    * @generated from field: google.protobuf.Timestamp erase_time = 9;
    */

@@ -373,7 +373,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp eraseTime_;
   /**
    * <pre>
-   * Output only. When it was done, and never before what it took was made; absent for a dry run.
+   * Output only. When it was done; absent for a dry run.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp erase_time = 9 [json_name = "eraseTime"];</code>
@@ -385,7 +385,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Output only. When it was done, and never before what it took was made; absent for a dry run.
+   * Output only. When it was done; absent for a dry run.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp erase_time = 9 [json_name = "eraseTime"];</code>
@@ -397,7 +397,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Output only. When it was done, and never before what it took was made; absent for a dry run.
+   * Output only. When it was done; absent for a dry run.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp erase_time = 9 [json_name = "eraseTime"];</code>
@@ -2278,7 +2278,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> eraseTimeBuilder_;
     /**
      * <pre>
-     * Output only. When it was done, and never before what it took was made; absent for a dry run.
+     * Output only. When it was done; absent for a dry run.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp erase_time = 9 [json_name = "eraseTime"];</code>
@@ -2289,7 +2289,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. When it was done, and never before what it took was made; absent for a dry run.
+     * Output only. When it was done; absent for a dry run.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp erase_time = 9 [json_name = "eraseTime"];</code>
@@ -2304,7 +2304,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. When it was done, and never before what it took was made; absent for a dry run.
+     * Output only. When it was done; absent for a dry run.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp erase_time = 9 [json_name = "eraseTime"];</code>
@@ -2324,7 +2324,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. When it was done, and never before what it took was made; absent for a dry run.
+     * Output only. When it was done; absent for a dry run.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp erase_time = 9 [json_name = "eraseTime"];</code>
@@ -2342,7 +2342,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. When it was done, and never before what it took was made; absent for a dry run.
+     * Output only. When it was done; absent for a dry run.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp erase_time = 9 [json_name = "eraseTime"];</code>
@@ -2367,7 +2367,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. When it was done, and never before what it took was made; absent for a dry run.
+     * Output only. When it was done; absent for a dry run.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp erase_time = 9 [json_name = "eraseTime"];</code>
@@ -2384,7 +2384,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. When it was done, and never before what it took was made; absent for a dry run.
+     * Output only. When it was done; absent for a dry run.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp erase_time = 9 [json_name = "eraseTime"];</code>
@@ -2396,7 +2396,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. When it was done, and never before what it took was made; absent for a dry run.
+     * Output only. When it was done; absent for a dry run.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp erase_time = 9 [json_name = "eraseTime"];</code>
@@ -2411,7 +2411,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Output only. When it was done, and never before what it took was made; absent for a dry run.
+     * Output only. When it was done; absent for a dry run.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp erase_time = 9 [json_name = "eraseTime"];</code>

@@ -206,7 +206,7 @@ public interface EraseReceiptOrBuilder extends
 
   /**
    * <pre>
-   * Output only. When it was done, and never before what it took was made; absent for a dry run.
+   * Output only. When it was done; absent for a dry run.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp erase_time = 9 [json_name = "eraseTime"];</code>
@@ -215,7 +215,7 @@ public interface EraseReceiptOrBuilder extends
   boolean hasEraseTime();
   /**
    * <pre>
-   * Output only. When it was done, and never before what it took was made; absent for a dry run.
+   * Output only. When it was done; absent for a dry run.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp erase_time = 9 [json_name = "eraseTime"];</code>
@@ -224,7 +224,7 @@ public interface EraseReceiptOrBuilder extends
   com.google.protobuf.Timestamp getEraseTime();
   /**
    * <pre>
-   * Output only. When it was done, and never before what it took was made; absent for a dry run.
+   * Output only. When it was done; absent for a dry run.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp erase_time = 9 [json_name = "eraseTime"];</code>

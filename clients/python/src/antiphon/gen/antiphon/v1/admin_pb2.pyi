@@ -657,7 +657,7 @@ class EraseReceipt(_message.Message):
 
     @_builtins.property
     def erase_time(self) -> _timestamp_pb2.Timestamp:
-        """Output only. When it was done, and never before what it took was made; absent for a dry run."""
+        """Output only. When it was done; absent for a dry run."""
 
     def __init__(
         self,
