@@ -15,7 +15,7 @@ mod watched;
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -95,6 +95,13 @@ pub enum Place {
     Temporary(PathBuf),
 }
 
+impl Place {
+    fn dir(&self) -> &Path {
+        let (Self::Kept(dir) | Self::Temporary(dir)) = self;
+        dir
+    }
+}
+
 /// Opens the store of a configuration. Blocks for as long as recovery takes.
 fn open_store(config: &Config, place: &Place, migrate: bool) -> Result<Sled, store::Error> {
     let at = match place {
@@ -158,8 +165,18 @@ impl Server {
             }
         };
         let ephemeral = scratch.is_some();
+        let opening = sled::Opening::of(place.dir());
         let work = tokio::task::spawn_blocking(move || open_store(&config, &place, migrate));
-        let (store, listener) = opening::wait(listener, locks.certificates.clone(), work).await?;
+        let tell = |elapsed: Duration| {
+            let (read, log) = (opening.read_mebibytes(), opening.log_mebibytes());
+            tracing::info!(
+                elapsed_seconds = elapsed.as_secs(),
+                read_mebibytes = read,
+                log_mebibytes = log,
+                "store.opening"
+            );
+        };
+        let (store, listener) = opening::wait(listener, locks.certificates.clone(), work, tell).await?;
         let facts = Facts {
             version: env!("CARGO_PKG_VERSION"),
             store_kind: "sled",

@@ -25,7 +25,7 @@ async fn garbage(server: &Running) -> Vec<(String, u64)> {
 }
 
 /// A thread `t` with a document, a turn with an image, a coordination that took another turn, and a prepared execution after that.
-async fn furnished() -> (Running, String) {
+pub(crate) async fn furnished() -> (Running, String) {
     let server = Running::start(scripted("")).await;
     let mut client = server.exchanges();
     client.capture(ask::capture_on_new("t", ask::text("secret begin"))).await.unwrap();

@@ -1,9 +1,10 @@
 //! Hostile input: what is right is broken at random and given to every door that takes bytes from outside: requests, answers of providers in each
-//! dialect, stored records, imports, configurations, prompts and schemas. Whatever comes is answered, or refused with a reason; nothing breaks in the
+//! dialect, stored records, imports, configurations, prompts, schemas, credentials and files of keys. Whatever comes is answered, or refused with a reason; nothing breaks in the
 //! server, and its store stays whole. `ANTIPHON_FUZZ_ROUNDS` sets how often (60 for each sample), `ANTIPHON_FUZZ_SEED` repeats a run.
 
 mod answers;
 mod dice;
+mod doors;
 mod records;
 mod wire;
 mod words;
@@ -33,12 +34,22 @@ fn is_refusal(what: &str, input: &[u8], status: &Status) {
 async fn requests_that_are_broken_are_refused_or_answered() {
     let mut dice = Dice::new("requests");
     let server = Running::echo().await;
-    server.exchanges().capture(ask::capture_on_new("THREAD", ask::text_as("RUN", "hi"))).await.unwrap();
     let pool = DescriptorPool::decode(pb::DESCRIPTOR).unwrap();
-    for (rpc, requests) in foreign::asks() {
+    for (number, (rpc, requests)) in foreign::asks().into_iter().enumerate() {
         let method = foreign::method(&pool, rpc);
+        // What is asked about is there, so that a request that is hardly broken gets as far as a right one; nothing is left of it for the next RPC.
+        let (thread, run) = (format!("t{number}"), format!("r{number}"));
+        let first = ask::capture_on_new(&thread, ask::text_as(&run, "hi"));
+        let exchange = server.exchanges().capture(first).await.unwrap().into_inner().exchange.unwrap().exchange_id;
+        let from = Some(pb::prepare_request::From::Exchange(ask::point(&exchange)));
+        let prepare = pb::PrepareRequest { request: Some(ask::text("hi")), capture: true, from, ..Default::default() };
+        let prepared = server.exchanges().prepare(prepare).await.unwrap().into_inner().prepared_id;
+        let there = [("THREAD", &thread), ("RUN", &run), ("EXCHANGE", &exchange), ("PREPARED", &prepared)];
         for request in requests {
-            let right = foreign::bytes(&method, &request, &[], true);
+            let text = there.iter().fold(request.to_string(), |text, (word, id)| {
+                text.replace(&format!("\"{word}\""), &format!("\"{id}\""))
+            });
+            let right = foreign::bytes(&method, &serde_json::from_str(&text).unwrap(), &[], true);
             for _ in 0..rounds().div_ceil(8) {
                 // Fields that are where they may be, with values that nobody expects; or bytes that are no message at all.
                 let message = if dice.once_in(3) { dice.broken(&right) } else { wire::changed(&mut dice, &right) };

@@ -240,3 +240,32 @@ fn the_database_of_llm_is_imported_by_conversation() {
     let said = server.say(["import", file.to_str().unwrap()]);
     assert!(said.code == Some(1) && said.err.contains("logs.db"), "{said:#?}");
 }
+
+/// A database that a disk or a transfer damaged is imported as far as it can be read, or told; nothing breaks, and what is stored stays whole.
+#[test]
+fn a_damaged_database_of_llm_is_imported_or_told() {
+    let server = Server::start();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("logs.db");
+    Connection::open(&file).unwrap().execute_batch(LLM).unwrap();
+    let right = std::fs::read(&file).unwrap();
+    let seed = std::process::id();
+    println!("seed {seed}");
+    let mut rolls = (0_u32..).map(|n| {
+        let mixed = n.wrapping_mul(0x9e37_79b9) ^ seed.wrapping_mul(0x85eb_ca6b);
+        (mixed ^ (mixed >> 15)).wrapping_mul(0x2c1b_3c6d) as usize
+    });
+    for _ in 0..40 {
+        let mut broken = right.clone();
+        for _ in 0..8 {
+            // Pages are mostly empty: what is not zero says something.
+            let at = (0..broken.len()).cycle().skip(rolls.next().unwrap() % broken.len()).find(|at| broken[*at] != 0);
+            broken[at.unwrap()] = (rolls.next().unwrap() % 256) as u8;
+        }
+        std::fs::write(&file, broken).unwrap();
+        let said = server.say(["import", file.to_str().unwrap()]);
+        let is_told = said.code == Some(1) && !said.err.is_empty() && !said.err.contains("panicked");
+        assert!(said.code == Some(0) || is_told, "{said:#?}");
+    }
+    assert!(server.run(["verify"]).out.starts_with("0 findings; "));
+}

@@ -57,7 +57,7 @@ async fn a_killed_server_leaves_whole_branches_only() {
     let all = (0..INHERITED).map(|number| put(&format!("n{number}"), "inherited")).collect();
     WorkspaceServiceClient::new(server.channel.clone()).write_documents(write("t", all)).await.unwrap();
     let mut acknowledged = Vec::new();
-    for round in 0..rounds().min(6) {
+    for round in 0..rounds() {
         let (tell, mut told) = unbounded_channel();
         let work = tokio::spawn(branch_off(server.channel.clone(), round as usize, tell));
         for _ in 0..1 + dice.roll(60) {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tonic::body::Body;
 use tonic::codegen::http::Response;
 use tonic::service::Routes;
@@ -27,16 +28,20 @@ const LINGER: Duration = Duration::from_millis(500);
 /// Work that is done sooner is waited for without telling anybody: an empty store opens at once.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
-/// Waits for work that opens something, answering calls meanwhile. Gives the listener back.
+/// How often the log says how far it is.
+const TOLD_EVERY: Duration = Duration::from_secs(5);
+
+/// Waits for work that opens something, answering calls meanwhile and telling, by `tell`, for how long it has gone on. Gives the listener back.
 pub(super) async fn wait<T: Send + 'static>(
     listener: TcpListener,
     certificates: Option<Arc<Certificates>>,
     mut work: JoinHandle<Result<T, store::Error>>,
+    tell: impl Fn(Duration),
 ) -> Result<(T, TcpListener), Error> {
     if let Ok(done) = tokio::time::timeout(AT_ONCE, &mut work).await {
         return Ok((done??, listener));
     }
-    tracing::info!("store.opening");
+    tell(AT_ONCE);
     // The same queue of connections under two handles: none is refused in between.
     let listener = listener.into_std()?;
     let meanwhile = TcpListener::from_std(listener.try_clone()?)?;
@@ -53,7 +58,13 @@ pub(super) async fn wait<T: Send + 'static>(
         // A sender that is gone means the end as well.
         stopped.await.ok();
     }));
-    let done = work.await;
+    let since = Instant::now();
+    let done = loop {
+        match tokio::time::timeout(TOLD_EVERY, &mut work).await {
+            Ok(done) => break done,
+            Err(_) => tell(AT_ONCE + since.elapsed()),
+        }
+    };
     drop(stop);
     if tokio::time::timeout(LINGER, &mut serving).await.is_err() {
         serving.abort();
@@ -90,7 +101,7 @@ mod tests {
             finished.await.unwrap();
             Ok(7)
         });
-        let waiting = tokio::spawn(wait(listener, None, work));
+        let waiting = tokio::spawn(wait(listener, None, work, |_| {}));
         let channel = Channel::from_shared(url).unwrap().connect().await.unwrap();
         let mut health = HealthClient::new(channel.clone());
         let said = health.check(HealthCheckRequest::default()).await.unwrap().into_inner();
@@ -105,11 +116,23 @@ mod tests {
         assert_eq!((seven, listener.local_addr().unwrap()), (7, address));
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn work_that_takes_long_is_told_again_and_again() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let work = tokio::spawn(async {
+            tokio::time::sleep(Duration::from_secs(12)).await;
+            Ok(())
+        });
+        let told = std::sync::Mutex::new(Vec::new());
+        wait(listener, None, work, |after| told.lock().unwrap().push(after.as_secs())).await.unwrap();
+        assert_eq!(told.into_inner().unwrap(), [0, 5, 10]);
+    }
+
     #[tokio::test]
     async fn work_that_fails_is_told() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let work = tokio::spawn(async { Err::<(), _>(store::Error::Unavailable("in use".to_owned())) });
-        let failed = wait(listener, None, work).await.map(|_| ()).unwrap_err();
+        let failed = wait(listener, None, work, |_| {}).await.map(|_| ()).unwrap_err();
         assert_eq!(failed.to_string(), "in use");
     }
 }
