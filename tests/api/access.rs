@@ -50,6 +50,11 @@ impl Keys {
         self.file.keys.last_mut().unwrap().limits = limits;
     }
 
+    /// Takes the first key back.
+    pub(crate) fn drop_first(&mut self) {
+        self.file.keys.remove(0);
+    }
+
     fn expiring(&mut self, namespace: &str, scopes: &[&str], expires: Option<Moment>) -> String {
         let opens = match namespace {
             "*" => Opens::All,
@@ -80,7 +85,7 @@ pub(crate) async fn call(
     answers.map(|mut all| all.pop().unwrap_or_default())
 }
 
-async fn namespace(server: &Running, headers: &[(&'static str, &str)]) -> Result<String, Status> {
+pub(crate) async fn namespace(server: &Running, headers: &[(&'static str, &str)]) -> Result<String, Status> {
     let answer = call(server, "AdminService/GetServerInfo", &pb::GetServerInfoRequest {}, headers).await?;
     Ok(pb::GetServerInfoResponse::decode(answer.as_slice()).unwrap().server_info.unwrap().namespace)
 }
@@ -369,7 +374,7 @@ async fn streams_end_with_their_credential() {
         streams.push(stream);
     }
     let mut goes_on = streams.pop().unwrap();
-    keys.file.keys.remove(0);
+    keys.drop_first();
     keys.write(&server.folder());
     for mut stream in streams {
         let ended = loop {

@@ -16,6 +16,7 @@ mod support;
 pub(crate) use support::{look, raw, stub};
 
 mod access;
+mod audit;
 mod branches;
 mod busy;
 mod capture;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::app::access::AUDIT;
 use crate::app::transfer::{Told, Total};
 use crate::app::{App, Caller};
 use crate::domain::exchange::Origin;
@@ -166,7 +167,7 @@ impl Transcripts {
         }
         let (lines, skipped, dry_run) = (self.read.lines, self.tallies.skipped, self.options.dry_run);
         let namespace = self.caller.namespace.as_str();
-        tracing::info!(audit = true, namespace, lines, skipped, dry_run, "import.done");
+        tracing::info!(target: AUDIT, namespace, lines, skipped, dry_run, "import.done");
         Ok((Vec::new(), Total { read: self.read, tallies: self.tallies }, self.threads))
     }
 }
