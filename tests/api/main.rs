@@ -37,6 +37,7 @@ mod heads;
 mod imported;
 mod isolation;
 mod lists;
+mod logs;
 mod metrics;
 mod pending;
 mod prepared;

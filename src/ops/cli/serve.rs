@@ -213,6 +213,12 @@ fn say(settings: &Settings, notes: &[String], place: &Place, terminal: &mut Term
         Place::Kept(dir) => format!("data in {}", dir.display()),
         Place::Temporary(_) => "nothing is kept when the server stops".to_owned(),
     };
+    if settings.config.log.format == telemetry::Format::Json {
+        // Whoever reads a log for machines has each line of it an event.
+        settings.said.iter().chain([&kept]).for_each(|said| tracing::info!(said, "server.starting"));
+        notes.iter().for_each(|note| tracing::warn!(note, "configuration.note"));
+        return Ok(());
+    }
     for line in settings.said.iter().chain(notes).chain([&kept]) {
         let line = terminal.paint_err(Style::Dim, line);
         terminal.note(&line)?;
