@@ -57,6 +57,7 @@ mod store;
 mod streams;
 mod threads;
 mod tls;
+mod tokens;
 mod tool_audit;
 mod tools;
 mod traces;
