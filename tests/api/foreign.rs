@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use antiphon::grpc::pb;
+use pb::set_expiry_request;
 use prost::Message as _;
 use prost_reflect::{DescriptorPool, DynamicMessage, MethodDescriptor};
 use serde_json::{Value, json};
@@ -16,6 +17,8 @@ use crate::support::coordinate::{Loop, start, stop};
 use crate::support::server::Running;
 use crate::support::{ask, documents, raw, within};
 
+mod carried;
+
 /// What one namespace has, by what it is; and what there never was, of the same form.
 pub(crate) struct Thing {
     word: &'static str,
@@ -24,7 +27,7 @@ pub(crate) struct Thing {
 }
 
 /// Words that stand for the things in a request.
-const WORDS: [&str; 8] = ["EXCHANGE", "RUN", "THREAD", "COORDINATION", "PREPARED", "TOOLSET", "ROOT", "PIN"];
+const WORDS: [&str; 9] = ["EXCHANGE", "RUN", "THREAD", "COORDINATION", "PREPARED", "TOOLSET", "ROOT", "PIN", "RECEIPT"];
 
 /// Every RPC that takes the id of something, with requests that have words in place of ids. The second list is of those that take none: what
 /// they tell is of the caller's own namespace.
@@ -203,7 +206,7 @@ pub(crate) fn asks() -> Vec<(&'static str, Vec<Value>)> {
         ("AdminService/Backup", vec![json!({}), json!({"allNamespaces": true})]),
         ("AdminService/Import", vec![json!({"commit": {}})]),
         ("AdminService/Erase", targeted(json!({"mode": "ERASE_MODE_TOMBSTONE", "dryRun": true}))),
-        ("AdminService/GetEraseReceipt", vec![json!({"receiptId": "EXCHANGE"})]),
+        ("AdminService/GetEraseReceipt", vec![json!({"receiptId": "RECEIPT"})]),
         ("AdminService/CreatePin", targeted(json!({}))),
         ("AdminService/DeletePin", vec![json!({"pinId": "PIN"})]),
         ("AdminService/ListPins", vec![json!({})]),
@@ -328,6 +331,11 @@ async fn timed(
     })
 }
 
+fn target(exchange_id: &str) -> Option<pb::RetentionTarget> {
+    let target = pb::retention_target::Target::Exchange(ask::point(exchange_id));
+    Some(pb::RetentionTarget { target: Some(target) })
+}
+
 fn print(mut timings: Vec<(&str, [Duration; 2])>) {
     let ratio = |[there, never]: [Duration; 2]| there.as_secs_f64() / never.as_secs_f64();
     timings.sort_by(|(_, one), (_, other)| ratio(*one).total_cmp(&ratio(*other)));
@@ -366,10 +374,20 @@ async fn what_is_in_another_namespace_is_as_if_it_had_never_been() {
     let tools = call("ToolService/GetCallTools", tools.encode_to_vec()).await;
     let tool_set =
         pb::GetCallToolsResponse::decode(tools.as_slice()).unwrap().tools.unwrap().offered.unwrap().tool_set_id;
-    let target =
-        pb::RetentionTarget { target: Some(pb::retention_target::Target::Exchange(ask::point(&exchange.exchange_id))) };
-    let pin = pb::CreatePinRequest { target: Some(target), pin_id: "pin-of-a".into(), ..Default::default() };
+    let pin =
+        pb::CreatePinRequest { target: target(&exchange.exchange_id), pin_id: "pin-of-a".into(), ..Default::default() };
     call("AdminService/CreatePin", pin.encode_to_vec()).await;
+    let expiry = set_expiry_request::When::At(pb::ExpireAt {
+        expire_time: Some(prost_types::Timestamp { seconds: 4_000_000_000, nanos: 0 }),
+    });
+    let expiry =
+        pb::SetExpiryRequest { target: target(&exchange.exchange_id), when: Some(expiry), ..Default::default() };
+    call("AdminService/SetExpiry", expiry.encode_to_vec()).await;
+    let gone = call("ExchangeService/Capture", ask::capture(ask::text("secret-of-a")).encode_to_vec()).await;
+    let gone = pb::CaptureResponse::decode(gone.as_slice()).unwrap().exchange.unwrap().exchange_id;
+    let erase = pb::EraseRequest { target: target(&gone), note: "secret-of-a".into(), ..Default::default() };
+    let erased = call("AdminService/Erase", erase.encode_to_vec()).await;
+    let receipt = pb::EraseResponse::decode(erased.as_slice()).unwrap().receipt.unwrap().receipt_id;
     let first = pb::coordinate_request::Frame::Start(pb::CoordinationStart {
         coordination_id: "coordination-of-a".into(),
         ..start(&exchange.exchange_id, 3)
@@ -387,6 +405,7 @@ async fn what_is_in_another_namespace_is_as_if_it_had_never_been() {
         thing("TOOLSET", &tool_set, &never_hash),
         thing("ROOT", &root, &"0e".repeat(32)),
         thing("PIN", "pin-of-a", "pin-of-x"),
+        thing("RECEIPT", &receipt, "01900000-0000-7000-8000-000000000002"),
     ];
     assert_eq!(things.each_ref().map(|thing| thing.word), WORDS);
 
@@ -408,6 +427,8 @@ async fn what_is_in_another_namespace_is_as_if_it_had_never_been() {
         &exchange.exchange_id,
         &tool_set,
         &root,
+        &receipt,
+        &gone,
     ];
     let rounds: Option<usize> =
         std::env::var("ANTIPHON_TIMINGS").ok().map(|rounds| rounds.parse().expect("ANTIPHON_TIMINGS is a number"));
@@ -448,6 +469,17 @@ async fn what_is_in_another_namespace_is_as_if_it_had_never_been() {
         }
     }
     print(timings);
+    // What each of these names is there, to who may see it: what was asked of B could have been found.
+    for (rpc, request) in
+        [("AdminService/GetEraseReceipt", json!({"receiptId": "RECEIPT"})), ("AdminService/ListExpiries", json!({}))]
+    {
+        let method = method(&pool, rpc);
+        let answers =
+            raw::call(server.fresh_channel(), rpc, vec![bytes(&method, &request, &things, true)], &as_a).await;
+        let answers: Vec<u8> = answers.unwrap().concat();
+        let told = String::from_utf8_lossy(&answers);
+        assert!(told.contains(if rpc.ends_with("Receipt") { &receipt } else { &exchange.exchange_id }), "{rpc}");
+    }
     // Nothing of it changed anything.
     let thread = pb::ThreadServiceGetRequest { thread_id: "thread-of-a".into() };
     let thread = call("ThreadService/Get", thread.encode_to_vec()).await;

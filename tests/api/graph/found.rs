@@ -1,10 +1,15 @@
 //! Searching: by what exchanges are and by what they say.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use antiphon::domain::source::Clock;
 use antiphon::grpc::pb;
 
 use super::{tree, turn};
 use crate::support::ask;
-use crate::support::server::{Running, scripted};
+use crate::support::clock::{Forward, Stamped};
+use crate::support::server::{Running, Sources, scripted};
 
 async fn found(server: &Running, request: pb::SearchRequest) -> Vec<pb::SearchHit> {
     let (mut hits, mut page_token) = (Vec::new(), String::new());
@@ -47,8 +52,94 @@ async fn exchanges_are_found_newest_first_by_text_scope_and_root() {
     }
 }
 
+/// What a search finds by each filter; the one that it is made for is never the newest, so that a filter that does nothing is noticed.
 #[tokio::test(flavor = "multi_thread")]
-async fn exchanges_are_found_by_label_model_tool_and_time() {
+async fn each_filter_finds_what_it_says_and_nothing_else() {
+    let rules = "[[backends.script.rules]]\nwhen = \"count them\"\non = \"user\"\ntool_calls = [{ name = \"count\", arguments = {} }]\n\
+                 [profiles.elsewhere]\nbackend = \"other\"\nmodel = \"canned-1\"\n[backends.other]\nkind = \"scripted\"\n";
+    let clock = Arc::new(Forward::default());
+    let shared = Arc::clone(&clock) as Arc<dyn Clock>;
+    let sources = Sources { ids: Arc::new(Stamped::by(Arc::clone(&shared))), clock: shared };
+    let server = Running::start_with(scripted(rules), sources).await;
+    let labels = |pairs: &[(&str, &str)]| pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+    let plain = ask::text;
+    let asked = [
+        plain("plain"),
+        pb::ExecutionRequest { labels: labels(&[("team", "blue"), ("kind", "x")]), ..plain("labelled") },
+        pb::ExecutionRequest { labels: labels(&[("team", "red"), ("kind", "x")]), ..plain("labelled otherwise") },
+        pb::ExecutionRequest { model: "special".into(), ..plain("another model") },
+        pb::ExecutionRequest { tools: ask::tools(&["look"]), ..plain("offers") },
+        pb::ExecutionRequest { tools: ask::tools(&["count"]), ..plain("count them") },
+        pb::ExecutionRequest { profile_id: "elsewhere".into(), ..plain("another backend") },
+    ];
+    let mut made = Vec::new();
+    for request in asked {
+        clock.by(Duration::from_secs(60));
+        let answer = server.exchanges().capture(ask::capture(request)).await.unwrap().into_inner();
+        made.push(answer.exchange.unwrap());
+    }
+    clock.by(Duration::from_secs(60));
+    let below = server.exchanges().r#continue(ask::after(&made[0].exchange_id, plain("below"))).await.unwrap();
+    made.push(below.into_inner().exchange.unwrap());
+    clock.by(Duration::from_secs(60));
+    let record = ask::record(vec![ask::user("recorded"), ask::assistant("ok")]);
+    let recorded = server.exchanges().record(record).await.unwrap().into_inner().exchange_id;
+    clock.by(Duration::from_secs(60));
+    let newest =
+        server.exchanges().capture(ask::capture(plain("newest"))).await.unwrap().into_inner().exchange.unwrap();
+    let [plain, blue, red, special, offers, calls, elsewhere, below] =
+        std::array::from_fn(|index| made[index].exchange_id.clone());
+    let time = |index: usize| made[index].create_time;
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let all = [&newest.exchange_id, &recorded, &below, &elsewhere, &calls, &offers, &special, &red, &blue, &plain];
+    let none = pb::SearchRequest::default;
+    let by_label = |pairs| pb::SearchRequest { labels: labels(pairs), ..none() };
+    let searches = [
+        (none(), all.to_vec()),
+        (by_label(&[("team", "blue")]), vec![&blue]),
+        (by_label(&[("kind", "x")]), vec![&red, &blue]),
+        (by_label(&[("kind", "x"), ("team", "red")]), vec![&red]),
+        (by_label(&[("kind", "y"), ("team", "red")]), vec![]),
+        (pb::SearchRequest { models: names(&["special"]), ..none() }, vec![&special]),
+        (pb::SearchRequest { models: names(&["none", "special"]), ..none() }, vec![&special]),
+        (pb::SearchRequest { models: names(&["none"]), ..none() }, vec![]),
+        (pb::SearchRequest { backend_ids: names(&["other"]), ..none() }, vec![&elsewhere]),
+        (pb::SearchRequest { backend_ids: names(&["other", "none"]), ..none() }, vec![&elsewhere]),
+        (
+            pb::SearchRequest { backend_ids: names(&["script"]), ..none() },
+            vec![&newest.exchange_id, &below, &calls, &offers, &special, &red, &blue, &plain],
+        ),
+        (pb::SearchRequest { offered_tools: names(&["look"]), ..none() }, vec![&offers]),
+        (pb::SearchRequest { offered_tools: names(&["count", "look"]), ..none() }, vec![&calls, &offers]),
+        (pb::SearchRequest { called_tools: names(&["count"]), ..none() }, vec![&calls]),
+        (pb::SearchRequest { called_tools: names(&["look"]), ..none() }, vec![]),
+        (pb::SearchRequest { run_states: vec![pb::RunState::PendingTools.into()], ..none() }, vec![&calls]),
+        (pb::SearchRequest { origin: pb::ExchangeOrigin::Recorded.into(), ..none() }, vec![&recorded]),
+        (pb::SearchRequest { text: "oTHerWise".into(), ..none() }, vec![&red]),
+        (pb::SearchRequest { from_time: time(3), before_time: time(5), ..none() }, vec![&offers, &special]),
+        (pb::SearchRequest { from_time: time(1), before_time: time(2), ..none() }, vec![&blue]),
+        (pb::SearchRequest { before_time: time(1), ..none() }, vec![&plain]),
+        (pb::SearchRequest { from_time: newest.create_time, ..none() }, vec![&newest.exchange_id]),
+        (pb::SearchRequest { from_time: time(2), before_time: time(2), ..none() }, vec![]),
+        (
+            pb::SearchRequest { roots_only: true, before_time: time(6), from_time: time(4), ..none() },
+            vec![&calls, &offers],
+        ),
+        // Two filters are both meant.
+        (pb::SearchRequest { models: names(&["special"]), ..by_label(&[("kind", "x")]) }, vec![]),
+        (pb::SearchRequest { text: "labelled".into(), ..by_label(&[("team", "blue")]) }, vec![&blue]),
+    ];
+    for (search, expected) in searches {
+        for page_size in [0, 1] {
+            let hits = found(&server, pb::SearchRequest { page_size, ..search.clone() }).await;
+            assert_eq!(exchanges(&hits).iter().collect::<Vec<_>>(), expected, "{search:?}");
+        }
+    }
+}
+
+/// Along a path each filter counts as well.
+#[tokio::test(flavor = "multi_thread")]
+async fn filters_count_along_a_path() {
     let server = Running::echo().await;
     let one = turn(&server, None, "one").await;
     let labelled = pb::ExecutionRequest {
@@ -57,31 +148,25 @@ async fn exchanges_are_found_by_label_model_tool_and_time() {
         model: "special".into(),
         ..ask::text("two")
     };
-    let second =
-        server.exchanges().r#continue(ask::after(&one, labelled)).await.unwrap().into_inner().exchange.unwrap();
-    let two = second.exchange_id.clone();
-    let searches = [
-        pb::SearchRequest { labels: [("team".to_owned(), "blue".to_owned())].into(), ..Default::default() },
-        pb::SearchRequest { models: vec!["special".into()], ..Default::default() },
-        pb::SearchRequest { offered_tools: vec!["other".into(), "look".into()], ..Default::default() },
-        pb::SearchRequest { from_time: second.create_time, ..Default::default() },
-    ];
-    for search in searches {
-        assert_eq!(exchanges(&found(&server, search.clone()).await)[0], two, "{search:?}");
+    let two = server.exchanges().r#continue(ask::after(&one, labelled.clone())).await.unwrap().into_inner();
+    let two = two.exchange.unwrap().exchange_id;
+    let plain = pb::ExecutionRequest { tools: Some(pb::ToolList::default()), ..ask::text("three") };
+    let three = server.exchanges().r#continue(ask::after(&two, plain)).await.unwrap().into_inner();
+    let three = three.exchange.unwrap().exchange_id;
+    // Beside the path, and newer.
+    server.exchanges().r#continue(ask::after(&one, labelled.clone())).await.unwrap();
+    let path = pb::graph_scope::Scope::Path(pb::PathScope { exchange_id: three.clone() });
+    let scope = Some(pb::GraphScope { scope: Some(path) });
+    let whole = pb::SearchRequest { scope, ..Default::default() };
+    assert_eq!(exchanges(&found(&server, whole.clone()).await), [three, two.clone(), one]);
+    for search in [
+        pb::SearchRequest { labels: labelled.labels, ..whole.clone() },
+        pb::SearchRequest { models: vec!["special".into()], ..whole.clone() },
+        pb::SearchRequest { offered_tools: vec!["look".into()], ..whole.clone() },
+        pb::SearchRequest { text: "two".into(), ..whole.clone() },
+    ] {
+        assert_eq!(exchanges(&found(&server, search.clone()).await), [two.as_str()], "{search:?}");
     }
-    let mut after = second.create_time.unwrap();
-    (after.seconds, after.nanos) = match after.nanos + 1_000_000 {
-        nanos if nanos < 1_000_000_000 => (after.seconds, nanos),
-        nanos => (after.seconds + 1, nanos - 1_000_000_000),
-    };
-    let just_after = pb::SearchRequest { before_time: Some(after), ..Default::default() };
-    assert_eq!(exchanges(&found(&server, just_after).await)[0], two);
-    let before = pb::SearchRequest { before_time: second.create_time, ..Default::default() };
-    assert!(!exchanges(&found(&server, before).await).contains(&two));
-    let called = pb::SearchRequest { called_tools: vec!["look".into()], ..Default::default() };
-    assert_eq!(found(&server, called).await, []);
-    let other = pb::SearchRequest { backend_ids: vec!["none".into()], ..Default::default() };
-    assert_eq!(found(&server, other).await, []);
 }
 
 /// Runs that have no exchange are found as well, after those that have.
