@@ -2,6 +2,7 @@
 //! as of each of its turns.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use antiphon::grpc::pb;
 use proptest::prelude::*;
@@ -10,6 +11,9 @@ use crate::look;
 use crate::support::ask;
 use crate::support::documents::{after_turn, all, forked, live, put, remove, write};
 use crate::support::server::Running;
+
+/// Who work at once.
+const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
 type Documents = BTreeMap<String, String>;
 
@@ -40,6 +44,15 @@ impl Thread {
         }
         turns
     }
+
+    /// A fork of it after a turn, or where it is now.
+    async fn fork(&self, server: &Running, turn: Option<usize>, id: String) -> Self {
+        forked(server, &self.id, turn.map(|turn| turn as u64), &id).await;
+        let mut path = self.states();
+        path.truncate(turn.unwrap_or(path.len()));
+        let live = path.last().unwrap().after.clone();
+        Self { id, path, live, left: Vec::new() }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -63,17 +76,23 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A server with the threads that should be there.
+/// Threads that should be there on a server, with whoever works on them one step after the other.
 struct World {
-    server: Running,
+    server: Arc<Running>,
     threads: Vec<Thread>,
     made: usize,
+    /// Begins the ids of its threads and what is said on them.
+    name: &'static str,
 }
 
 impl World {
+    fn new(server: &Arc<Running>, name: &'static str) -> Self {
+        Self { server: Arc::clone(server), threads: Vec::new(), made: 0, name }
+    }
+
     async fn begin(&mut self) {
         self.made += 1;
-        let (id, said) = (format!("t{}", self.made), format!("begin {}", self.made));
+        let (id, said) = (format!("{}{}", self.name, self.made), format!("{} begins {}", self.name, self.made));
         let request = ask::capture_on_new(&id, ask::text(&said));
         let exchange = self.server.exchanges().capture(request).await.unwrap().into_inner().exchange.unwrap();
         let turn = Turn { exchange: exchange.exchange_id, said, after: Documents::new() };
@@ -90,20 +109,20 @@ impl World {
                 let thread = &mut self.threads[thread.index(count)];
                 let name = format!("doc-{name}");
                 let edit = match text {
-                    Some(text) => put(&name, text.to_string()),
+                    Some(text) => put(&name, format!("{text} of {}", self.name)),
                     None => remove(&name),
                 };
                 let done = self.server.workspaces().write_documents(write(&thread.id, vec![edit])).await;
                 let before = thread.live.clone();
                 match text {
-                    Some(text) => thread.live.insert(name, text.to_string()),
+                    Some(text) => thread.live.insert(name, format!("{text} of {}", self.name)),
                     None => thread.live.remove(&name),
                 };
                 assert_eq!(done.is_ok(), text.is_some() || before != thread.live);
             }
             Step::Continue { thread } => {
                 let thread = &mut self.threads[thread.index(count)];
-                let said = format!("turn {number}");
+                let said = format!("{} says {number}", self.name);
                 let request = ask::on_thread(ask::on(&thread.id), ask::text(&said));
                 let done = self.server.exchanges().r#continue(request).await.unwrap().into_inner();
                 thread.path.last_mut().unwrap().after.clone_from(&thread.live);
@@ -112,14 +131,11 @@ impl World {
             }
             Step::Fork { thread, turn } => {
                 self.made += 1;
-                let id = format!("t{}", self.made);
+                let id = format!("{}{}", self.name, self.made);
                 let source = &self.threads[thread.index(count)];
                 let turn = turn.map(|turn| turn.index(source.path.len()) + 1);
-                forked(&self.server, &source.id, turn.map(|turn| turn as u64), &id).await;
-                let mut path = source.states();
-                path.truncate(turn.unwrap_or(path.len()));
-                let live = path.last().unwrap().after.clone();
-                self.threads.push(Thread { id, path, live, left: Vec::new() });
+                let forked = source.fork(&self.server, turn, id).await;
+                self.threads.push(forked);
             }
             Step::Restore { thread, turn, left } => {
                 let thread = &mut self.threads[thread.index(count)];
@@ -183,13 +199,54 @@ proptest! {
     fn each_branch_has_its_own_messages_and_documents(steps in prop::collection::vec(step(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.block_on(async {
-            let mut world = World { server: Running::echo().await, threads: Vec::new(), made: 0 };
+            let mut world = World::new(&Arc::new(Running::echo().await), "t");
             world.begin().await;
             for (number, step) in steps.iter().enumerate() {
                 world.step(step, number).await;
             }
             world.check().await;
             look::verified(&world.server).await;
+        });
+    }
+
+    /// S1-5, S1-T3, S3-14: the same while several work on branches of one thread at once, the thread itself among them: each branch has what was
+    /// acknowledged on it and nothing else.
+    #[test]
+    fn branches_that_grow_at_once_have_what_was_done_on_each(
+        first in any::<prop::sample::Index>(),
+        work in prop::collection::vec((0..3_usize, prop::collection::vec(step(), 4..16)), NAMES.len()),
+    ) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(async {
+            let server = Arc::new(Running::echo().await);
+            let mut worlds = vec![World::new(&server, NAMES[0])];
+            worlds[0].begin().await;
+            for number in 0..2_u8 {
+                worlds[0].step(&Step::Write { thread: first, name: number, text: Some(number) }, 0).await;
+                worlds[0].step(&Step::Continue { thread: first }, number.into()).await;
+            }
+            worlds[0].step(&Step::Write { thread: first, name: 2, text: Some(2) }, 0).await;
+            for (name, (after, _)) in NAMES.into_iter().zip(&work).skip(1) {
+                let mut world = World::new(&server, name);
+                let shared = worlds[0].threads[0].fork(&server, Some(after + 1), name.to_owned()).await;
+                world.threads.push(shared);
+                worlds.push(world);
+            }
+            let working = worlds.iter_mut().zip(&work).map(|(world, (_, steps))| async move {
+                for (number, step) in steps.iter().enumerate() {
+                    world.step(step, number).await;
+                }
+            });
+            futures::future::join_all(working).await;
+            for world in &worlds {
+                world.check().await;
+            }
+            let mut left: Vec<_> = worlds.iter().flat_map(|world| &world.threads).map(|thread| thread.id.clone()).collect();
+            let mut threads = look::threads(&server).await;
+            left.sort_unstable();
+            threads.sort_unstable();
+            assert_eq!(threads, left, "each thread is somebody's");
+            look::verified(&server).await;
         });
     }
 }
