@@ -86,6 +86,38 @@ async fn branching_asks_no_model() {
     server.threads().restore(restore).await.unwrap();
 }
 
+/// S3-12, S3-15, S3x-10: a branch has the id that the caller chose, which must be free, and names the thread that it left and the last exchange that it took
+/// over; a branch of a branch names that branch, one level up.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_names_where_it_left() {
+    let server = Running::echo().await;
+    began(&server, "t").await;
+    let second = went_on(&server, "t", "r2").await;
+    went_on(&server, "t", "r3").await;
+    let parent = |thread: &pb::Thread| {
+        let parent = thread.parent.clone().unwrap();
+        (parent.thread_id, parent.exchange_id, parent.run_id, parent.turn)
+    };
+    let chosen = forked(&server, "t", Some(2), "my:branch-1.a").await;
+    assert_eq!(chosen.thread_id, "my:branch-1.a");
+    assert_eq!(parent(&chosen), ("t".into(), second.exchange_id.clone(), "r2".into(), 2));
+    let third = went_on(&server, "my:branch-1.a", "b3").await;
+    went_on(&server, "my:branch-1.a", "b4").await;
+    let again = forked(&server, "my:branch-1.a", Some(3), "again").await;
+    assert_eq!(parent(&again), ("my:branch-1.a".into(), third.exchange_id, "b3".into(), 3));
+    // What happens to the source later changes nothing of it, and a thread that was forked from none has no parent.
+    went_on(&server, "t", "r4").await;
+    assert_eq!(parent(&look::thread(&server, "my:branch-1.a").await), parent(&chosen));
+    assert_eq!(look::thread(&server, "t").await.parent, None);
+    let fork = ask::fork(&second.exchange_id, vec![ask::branch("again", None)]);
+    let taken = server.exchanges().fork(fork).await.unwrap_err();
+    refused::is(&taken, Code::AlreadyExists, Reason::ThreadExists);
+    let fork = ask::fork(&second.exchange_id, vec![ask::branch("", None), ask::branch("", None)]);
+    let ours = server.exchanges().fork(fork).await.unwrap().into_inner().results;
+    let ids: Vec<String> = ours.into_iter().map(|result| result.thread.unwrap().thread_id).collect();
+    assert!(ids[0] != ids[1] && ids.iter().all(|id| !id.is_empty()), "{ids:?}");
+}
+
 /// S1-11: a walk back through branches of branches is not cut off at any depth.
 #[tokio::test(flavor = "multi_thread")]
 async fn branches_of_branches_go_as_deep_as_they_go() {

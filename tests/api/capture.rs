@@ -4,6 +4,7 @@ use antiphon::domain::fault::Reason;
 use antiphon::grpc::pb;
 use tonic::Code;
 
+use crate::support::coordinate::{Loop, start, turn};
 use crate::support::provider::{Entry, Provider};
 use crate::support::server::{Running, openai, scripted};
 use crate::support::{ask, refused};
@@ -25,7 +26,7 @@ fn sent(body: &serde_json::Value) -> Vec<String> {
     messages.iter().map(|message| format!("{}:{}", message["role"].as_str().unwrap(), message["content"])).collect()
 }
 
-/// S4-7, S4-19, S4-22, S4-40: history, then the follow-up, in order and with their roles, in the request that goes out.
+/// S4-7, S4-9, S4-18, S4-19, S4-22, S4-40: history, then the follow-up, in order and with their roles, in the request that goes out.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_follow_up_sends_the_history_that_was_captured() {
     let provider = Provider::start([answer("Lisbon."), answer("Trams.")]).await;
@@ -50,6 +51,68 @@ async fn a_follow_up_sends_the_history_that_was_captured() {
     assert_eq!(provider.unscripted(), 0);
 }
 
+/// S0-40, S0-8: whichever way in is used, the provider is sent the same messages for the same turn; what a caller gives beside its text comes where it
+/// stands.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_way_in_sends_the_same_messages() {
+    let provider = Provider::start((0..8).map(|number| answer(&format!("answer {number}")))).await;
+    let server = Running::start(openai(&provider.base_url())).await;
+    let mut client = server.exchanges();
+    let begin = ask::capture_on_new("t", ask::text("one"));
+    let first = client.capture(begin).await.unwrap().into_inner().exchange.unwrap().exchange_id;
+    let next = || pb::ExecutionRequest { messages: vec![ask::user("given")], ..ask::text("next") };
+
+    client.r#continue(ask::after(&first, next())).await.unwrap();
+    let bare = ask::fork(&first, vec![ask::branch("bare", None), ask::branch("begun", Some(next()))]);
+    client.fork(bare).await.unwrap();
+    client.r#continue(ask::on_thread(ask::on("bare"), next())).await.unwrap();
+    let streamed = pb::StreamContinueRequest { turn: Some(ask::on_thread(ask::on("t"), next())) };
+    let mut stream = client.stream_continue(streamed).await.unwrap().into_inner();
+    while stream.message().await.unwrap().is_some() {}
+    client.probe(ask::probe(&first, next())).await.unwrap();
+    let from = Some(pb::prepare_request::From::Exchange(ask::point(&first)));
+    let prepare = pb::PrepareRequest { request: Some(next()), from, ..Default::default() };
+    let prepared_id = client.prepare(prepare).await.unwrap().into_inner().prepared_id;
+    let prepared = pb::PreparedExecution { prepared_id, ..Default::default() };
+    let execution = Some(pb::run_request::Execution::Prepared(prepared));
+    client.run(pb::RunRequest { execution, ..Default::default() }).await.unwrap();
+    let mut talk = Loop::start(&server, start(&first, 1)).await;
+    talk.decision().await;
+    talk.act(turn(next())).await;
+    talk.decision().await;
+
+    assert_eq!((provider.count(), provider.unscripted()), (8, 0));
+    for number in 1..8 {
+        let body = provider.request(number).await.json();
+        let expected = ["user:\"one\"", "assistant:\"answer 0\"", "user:\"given\"", "user:\"next\""];
+        assert_eq!(sent(&body), expected, "way {number}");
+    }
+}
+
+/// S4-30: of what a provider wrapped its answer in nothing is kept but what was said and what it consumed.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_envelope_of_a_provider_is_kept() {
+    let enveloped = serde_json::json!({
+        "id": "a1", "object": "chat.completion", "model": "stub-1", "canary_key": "canary-envelope",
+        "choices": [{
+            "index": 0, "message": {"role": "assistant", "content": "what was said"}, "finish_reason": "stop",
+            "canary_choice": "canary-envelope",
+        }],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
+    });
+    let provider = Provider::start([Entry::json(&enveloped.to_string()).header("x-canary", "canary-envelope")]).await;
+    let mut server = Running::start(openai(&provider.base_url())).await;
+    let made = server.exchanges().capture(ask::capture(ask::text("hello"))).await.unwrap().into_inner();
+    assert!(!format!("{made:?}").contains("canary"), "{made:?}");
+    server.stop().await;
+    let has = |bytes: &[u8], word: &str| bytes.windows(word.len()).any(|window| window == word.as_bytes());
+    let files: Vec<Vec<u8>> = walk(&server.folder()).into_iter().map(|file| std::fs::read(file).unwrap()).collect();
+    assert!(files.iter().any(|bytes| has(bytes, "what was said")), "the answer is in a file as it is");
+    for word in ["canary-envelope", "canary_key", "canary_choice"] {
+        assert!(!files.iter().any(|bytes| has(bytes, word)), "{word} was stored");
+    }
+}
+
 /// S4-21, S4-24, S4-90, S4-91: an exchange is the same after everything that follows, and inspecting calls nobody.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_exchange_never_changes() {
@@ -69,7 +132,7 @@ async fn an_exchange_never_changes() {
     assert_eq!(before, again);
 }
 
-/// S4-28, S4-T4, S4-T5: another server with another configuration continues what the first one captured.
+/// S4-25, S4-28, S4-T4, S4-T5: another server with another configuration continues what the first one captured.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_configuration_continues_it() {
     let server = Running::start(scripted("")).await;
@@ -170,7 +233,7 @@ async fn bad_fields_are_named_by_their_paths() {
     assert_eq!(provider.count(), 0);
 }
 
-/// S4-36: a caller's own credential is used for its call, and for no other.
+/// S4-26, S4-36: a caller's own credential is used for its call, and for no other.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_brings_its_own_credential_for_one_call() {
     let provider = Provider::start([answer("one"), answer("two")]).await;

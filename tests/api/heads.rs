@@ -64,7 +64,7 @@ async fn a_busy_thread_refuses_or_forks() {
     assert_eq!((now.head_exchange_id, now.active_run_id.as_str()), (slow.exchange_id, ""));
 }
 
-/// Rule 5, S3-14, S3x-9, B078: a fork shares the prefix, and what follows on one side is not seen on the other.
+/// Rule 5, S3-14, S3x-9, S4-23, B078: a fork shares the prefix, and what follows on one side is not seen on the other.
 #[tokio::test(flavor = "multi_thread")]
 async fn branches_do_not_see_each_other() {
     let server = Running::echo().await;

@@ -22,6 +22,7 @@ mod busy;
 mod capture;
 mod catalog;
 mod coordinate;
+mod details;
 mod edges;
 mod ends;
 mod erased;

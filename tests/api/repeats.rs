@@ -80,7 +80,7 @@ async fn a_repeated_fork_makes_no_second_thread() {
     refused::is(&other, Code::AlreadyExists, Reason::RunIdConflict);
 }
 
-/// B098: fifty calls with one run id over eight connections ask the provider once, and all get its answer.
+/// B098, S3x-1: fifty calls with one run id over eight connections ask the provider once, and all get its answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn fifty_calls_at_once_are_one() {
     let gate = Gate::closed();
@@ -108,7 +108,7 @@ async fn fifty_calls_at_once_are_one() {
     assert_eq!(look::runs(&server).await, ["r"]);
 }
 
-/// Rule 7: another request under the id is refused with both fingerprints, at work as afterwards.
+/// Rule 7, S3x-1: another request under the id is refused with both fingerprints, at work as afterwards.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_request_under_the_id_conflicts() {
     let gate = Gate::closed();

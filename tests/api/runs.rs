@@ -167,7 +167,7 @@ async fn a_cancelled_wait_can_be_opened_again_on_its_thread() {
     assert_eq!(done.thread.unwrap().head_exchange_id, done.exchange.unwrap().exchange_id);
 }
 
-/// S4-81, B002: what was not told is unknown, and never zero; what some attempts told is a part.
+/// S4-81, S4-T8, B002: what was not told is unknown, and never zero; what some attempts told is a part.
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_usage_is_not_zero() {
     let again = "retry = { attempts = 2, base_ms = 1, max_ms = 1 }\n";
@@ -187,7 +187,7 @@ async fn unknown_usage_is_not_zero() {
     assert_eq!(used, [(None, None, Unknown), (Some(7), Some(3), Complete), (Some(7), Some(3), Partial)]);
 }
 
-/// S4-83, B094: each exchange has what its own call consumed, a shared start counts once, and a probe's is in its answer alone.
+/// S4-83, S4-T8, B094: each exchange has what its own call consumed, a shared start counts once, and a probe's is in its answer alone.
 #[tokio::test(flavor = "multi_thread")]
 async fn usage_belongs_to_the_run_that_spent_it() {
     let provider = Provider::start([

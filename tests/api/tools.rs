@@ -30,7 +30,7 @@ fn offering(run_id: &str, text: &str) -> pb::ExecutionRequest {
     pb::ExecutionRequest { tools: ask::tools(&["look"]), ..ask::text_as(run_id, text) }
 }
 
-/// S3-1, S3-2: one prompt to its final answer is one run, though it has two exchanges; the head moves once.
+/// S3-1, S3-2, S3x-6: one prompt to its final answer is one run, though it has two exchanges; the head moves once.
 #[tokio::test(flavor = "multi_thread")]
 async fn results_go_on_with_the_run_that_called() {
     let provider = Provider::start([calling(&["p1", "p2"]), answer("done")]).await;
