@@ -86,6 +86,11 @@ fn lock(mutex: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 impl Threads {
+    /// How many wait in the longest of all lines.
+    pub(super) fn longest_line(&self) -> usize {
+        lock(&self.state).lines.values().map(|line| line.waiting.len()).max().unwrap_or_default()
+    }
+
     /// Makes a thread busy with a run until the guard is dropped.
     ///
     /// # Errors
@@ -280,7 +285,7 @@ impl App {
         let (before, mut place) = match joined {
             Joined::At(occupied) => return Ok(Some(occupied)),
             Joined::Behind { before, place } => (before, place),
-            Joined::Full(busy) => return Err(line_full(thread, &busy)),
+            Joined::Full(busy) => return Err(line_full(thread, &busy, max)),
         };
         if interrupts {
             for flight in before.iter().filter_map(|run| self.flights.find(namespace, run)) {
@@ -370,9 +375,10 @@ pub(super) fn thread_busy(thread: &ThreadId, busy: &Busy) -> Fault {
     refused(thread, busy, "wait for it, cancel it, or set `on_busy`")
 }
 
-fn line_full(thread: &ThreadId, busy: &Busy) -> Fault {
-    let message = format!("{} others wait for it, which is the limit: call again later", busy.queued);
-    refused(thread, busy, &message).with("limit", "max_queued_per_thread")
+fn line_full(thread: &ThreadId, busy: &Busy, max: usize) -> Fault {
+    let message = format!("{} others wait for it: at most {max} may; call again later", busy.queued);
+    let value = busy.queued + 1;
+    refused(thread, busy, &message).with("limit", "max_queued_per_thread").with("max", max).with("value", value)
 }
 
 fn refused(thread: &ThreadId, busy: &Busy, why: &str) -> Fault {

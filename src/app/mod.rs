@@ -127,6 +127,7 @@ pub struct App {
     meters: meters::Meters,
     accounts: accounts::Accounts,
     counted: stats::Counted,
+    gauges: stats::Gauges,
     transfers: transfer::Transfers,
     draining: AtomicBool,
     /// Tells streams that the server is shutting down.
@@ -165,6 +166,7 @@ impl App {
             meters: meters::Meters::default(),
             accounts: accounts::Accounts::default(),
             counted: stats::Counted::default(),
+            gauges: stats::Gauges::default(),
             transfers: transfer::Transfers::default(),
             draining: AtomicBool::new(false),
             drains: CancellationToken::new(),

@@ -216,6 +216,12 @@ impl Cache {
         }
     }
 
+    /// How many results are kept, and the bytes of their messages.
+    pub(super) fn kept(&self) -> (usize, usize) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        (state.order.len(), state.bytes)
+    }
+
     /// A result that is kept.
     pub(super) fn get(&self, namespace: &Namespace, run_id: &RunId) -> Option<Uncaptured> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

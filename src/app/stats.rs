@@ -1,7 +1,9 @@
 //! What a namespace holds, in figures. Counting reads every record, so one count is at work at a time and its figures serve for a while. It
 //! must not know how records are counted.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::{Mutex as Lock, PoisonError};
 
 use tokio::sync::Mutex;
 
@@ -20,6 +22,13 @@ const MAX_LIMITS: usize = 1_000;
 /// Figures that were counted, by namespace, with when. Whoever counts holds it.
 #[derive(Default)]
 pub(super) struct Counted(Mutex<HashMap<Namespace, (Moment, Tally)>>);
+
+/// Tells how much there is of something.
+type Gauge = Box<dyn Fn() -> usize + Send + Sync>;
+
+/// What others count that has a limit: the name of the limit, its value, and what counts it.
+#[derive(Default)]
+pub(super) struct Gauges(Lock<Vec<(&'static str, usize, Gauge)>>);
 
 /// What a namespace holds, and what is at work.
 #[derive(Clone, Debug)]
@@ -40,18 +49,49 @@ pub struct Stats {
     pub limits: Vec<LimitUse>,
 }
 
+/// What is used of a limit of the server.
+fn used(name: impl Into<Cow<'static, str>>, used: usize, max: usize) -> LimitUse {
+    let figure = |of: usize| u64::try_from(of).unwrap_or(u64::MAX);
+    LimitUse::of_server(name, figure(used), figure(max))
+}
+
 impl App {
+    /// Tells with the others what is used of a limit that is kept elsewhere.
+    pub fn gauge(&self, name: &'static str, max: usize, gauge: impl Fn() -> usize + Send + Sync + 'static) {
+        self.gauges.0.lock().unwrap_or_else(PoisonError::into_inner).push((name, max, Box::new(gauge)));
+    }
+
+    /// What is used of the limits of the server that count something at a moment.
+    fn limits_of_server(&self) -> Vec<LimitUse> {
+        let limits = &self.limits;
+        let (results, bytes) = self.remembered.kept();
+        let (exports, max_exports) = self.transfers.in_use();
+        let mut uses = vec![
+            used("max_runs", self.runs_at_work(), limits.max_runs),
+            used("max_queued_per_thread", self.threads.longest_line(), limits.max_queued_per_thread),
+            used("max_remembered_results", results, limits.max_remembered_results),
+            LimitUse { unit: "bytes".to_owned(), ..used("max_remembered_bytes", bytes, limits.max_remembered_bytes) },
+            used("max_coordination_streams", self.coordination_streams(), limits.max_coordination_streams),
+            used("exports", exports, max_exports),
+        ];
+        let gauges = self.gauges.0.lock().unwrap_or_else(PoisonError::into_inner);
+        uses.extend(gauges.iter().map(|(name, max, gauge)| used(*name, gauge(), *max)));
+        drop(gauges);
+        for backend in self.engine.setup().backends() {
+            let of = |key, used: u32, max: u32| {
+                LimitUse::of_server(format!("backends.{}.{key}", backend.id), used.into(), max.into())
+            };
+            uses.push(of("capacity", backend.in_use, backend.limits.capacity));
+            uses.push(of("queue_limit", backend.queued, backend.limits.queue_limit));
+        }
+        uses
+    }
+
     /// What is used of limits: of the server, where the caller speaks for it, and of those who are at work.
     async fn limits_in_use(&self, caller: &Caller, at_work: &[AtWork]) -> Result<Vec<LimitUse>, Fault> {
         let mut uses = Vec::new();
         if caller.only_namespace().is_none() {
-            let of = |name, used: usize, max: usize| {
-                let count = |of: usize| u64::try_from(of).unwrap_or(u64::MAX);
-                LimitUse::of_server(name, count(used), count(max))
-            };
-            uses.push(of("max_runs", self.runs_at_work(), self.limits.max_runs));
-            let streams = self.coordination_streams();
-            uses.push(of("max_coordination_streams", streams, self.limits.max_coordination_streams));
+            uses.extend(self.limits_of_server());
         }
         // Most of all those who use something; tokens come and go, and an answer has an end.
         let mut at_work: Vec<&AtWork> = at_work.iter().collect();

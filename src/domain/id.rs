@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use uuid::Uuid;
 
+use super::bounds::Bounds;
+
 /// Why text is not the id that it should be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -31,7 +33,7 @@ pub enum Error {
 }
 
 /// Longest run, thread and request id, in characters.
-pub const MAX_NAME: usize = 128;
+pub const MAX_NAME: usize = Bounds::CEILINGS.id.max;
 /// Longest name of a namespace, in characters.
 pub const MAX_NAMESPACE: usize = 63;
 

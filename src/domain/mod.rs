@@ -1,6 +1,7 @@
 //! The bedrock: values and rules of conversations, exchanges, runs, threads and tools. It must not know async,
 //! clocks, networks, storage, encodings or any provider.
 
+pub mod bounds;
 pub mod content;
 pub mod coordination;
 pub mod drift;

@@ -1,15 +1,12 @@
 //! Tools and sets of tools, named by their content, and which are offered when. It must not know who runs them.
 
+use super::bounds::{Bounds, Most};
 use super::id::Hash;
 
-/// Most tools of one list.
-pub const MAX_TOOLS: usize = 128;
 /// Longest name, in characters: what every provider takes.
 pub const MAX_NAME: usize = 64;
 /// Longest description, in bytes.
 pub const MAX_DESCRIPTION: usize = 16 * 1024;
-/// Longest input schema, in bytes.
-pub const MAX_SCHEMA: usize = 64 * 1024;
 
 /// A tool as it is offered to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +26,7 @@ pub struct Tool {
 impl Tool {
     /// What is wrong with it as it is written, wherever it is defined: each field by its name in the API, and what is wrong. Whether its
     /// schema is one, is not looked at.
-    pub fn problems(&self) -> Vec<(&'static str, String)> {
+    pub fn problems(&self, bounds: &Bounds) -> Vec<(&'static str, String)> {
         let mut problems = Vec::new();
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         let length = self.name.chars().count();
@@ -40,7 +37,7 @@ impl Tool {
         }
         for (field, text, max) in [
             ("description", &self.description, MAX_DESCRIPTION),
-            ("input_schema_json", &self.input_schema_json, MAX_SCHEMA),
+            ("input_schema_json", &self.input_schema_json, bounds.tool_schema.max),
         ] {
             if text.len() > max {
                 let what = format!("is {} bytes long: at most {max} are taken; shorten it", text.len());
@@ -76,8 +73,9 @@ pub struct ToolSet {
 
 impl ToolSet {
     /// What is wrong with the number of its tools, wherever it is defined; absent where nothing is.
-    pub fn too_many(count: usize) -> Option<String> {
-        (count > MAX_TOOLS).then(|| format!("has {count} tools: at most {MAX_TOOLS} are taken; offer fewer"))
+    pub fn too_many(count: usize, most: Most) -> Option<String> {
+        let beyond = most.beyond(count)?;
+        Some(format!("has {count} tools: at most {} are taken; offer fewer", beyond.max))
     }
 
     /// Hash of the set; none for the empty set.
@@ -147,9 +145,13 @@ mod tests {
                 side_effects: false,
                 requires_human: false,
             };
-            tool.problems().into_iter().map(|(field, what)| format!("{field} {what}")).collect::<Vec<_>>()
+            tool.problems(&Bounds::default())
+                .into_iter()
+                .map(|(field, what)| format!("{field} {what}"))
+                .collect::<Vec<_>>()
         };
-        assert_eq!(of(MAX_NAME, MAX_DESCRIPTION, MAX_SCHEMA), [""; 0]);
+        let Bounds { tool_schema: Most { max: schema, .. }, tools, .. } = Bounds::default();
+        assert_eq!(of(MAX_NAME, MAX_DESCRIPTION, schema), [""; 0]);
         assert_eq!(of(1, 0, 0), [""; 0]);
         let name = "name must be 1 to 64 characters of A-Z, a-z, 0-9, `_`, `-` and `.`, and has ";
         assert_eq!(of(0, 0, 0), [format!("{name}0")]);
@@ -158,9 +160,9 @@ mod tests {
             "description is 16385 bytes long: at most 16384 are taken; shorten it".to_owned(),
             "input_schema_json is 65537 bytes long: at most 65536 are taken; shorten it".to_owned(),
         ];
-        assert_eq!(of(MAX_NAME + 1, MAX_DESCRIPTION + 1, MAX_SCHEMA + 1), wrong);
-        assert_eq!(ToolSet::too_many(MAX_TOOLS), None);
-        assert_eq!(ToolSet::too_many(129).unwrap(), "has 129 tools: at most 128 are taken; offer fewer");
+        assert_eq!(of(MAX_NAME + 1, MAX_DESCRIPTION + 1, schema + 1), wrong);
+        assert_eq!(ToolSet::too_many(128, tools), None);
+        assert_eq!(ToolSet::too_many(129, tools).unwrap(), "has 129 tools: at most 128 are taken; offer fewer");
     }
 
     #[test]

@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 use super::backend::wire::{Dialect, Remote, Unopened};
 use super::backend::{anthropic, client, gemini, ollama, openai, responses};
 use super::config::{BackendConfig, Config, ConfigProblem, ContractConfig, check_id};
-use super::contract::{Schemas, parse_schema};
+use super::contract::{Schemas, bounded, parse_schema};
 use super::nearest::hint;
 use super::open_to::OpenTo;
 use super::price::Prices;
 use super::profile::Profile;
 pub use super::prompt::{Kind, Prompt, Variable};
 use super::{fallback, file};
+use crate::domain::bounds::Bounds;
 use crate::domain::id::Namespace;
 use crate::domain::settings::Contract;
-use crate::domain::tool::{MAX_SCHEMA, Tool, ToolSet};
+use crate::domain::tool::{Tool, ToolSet};
 
 /// What a contract's file ends with.
 const CONTRACT_ENDING: &str = ".json";
@@ -139,7 +140,7 @@ impl Catalog {
 
     fn load_prompts(&mut self, config: &Config, folder: &Path, problems: &mut Vec<ConfigProblem>) {
         let schemas = Schemas::default();
-        for (path, prompt) in super::prompt::load(folder, problems) {
+        for (path, prompt) in super::prompt::load(folder, &config.bounds, problems) {
             let at = path.display().to_string();
             let mut wrong = |what: String, remedy: &str| problems.push(ConfigProblem::new(&at, what, remedy));
             if let Some(id) = prompt.profile_id.as_deref().filter(|id| !has_profile(config, id)) {
@@ -153,7 +154,7 @@ impl Catalog {
                 wrong(format!("asks for the contract `{id}`, which there is not{}", hint(id, known)), "");
             }
             let tools = prompt.tools.as_ref().map(|set| set.tools.as_slice()).unwrap_or_default();
-            check_tools(tools, &schemas, &mut |what| wrong(what, ""));
+            check_tools(tools, &schemas, &config.bounds, &mut |what| wrong(what, ""));
             if let Some(what) = too_many(config, prompt.repair_attempts) {
                 wrong(format!("`repair.attempts` {what}"), MORE_REPAIRS);
             }
@@ -169,13 +170,13 @@ impl Catalog {
 }
 
 /// What is wrong with the tools of a prompt, which keep the rules that those of a request keep.
-fn check_tools(tools: &[Tool], schemas: &Schemas, wrong: &mut dyn FnMut(String)) {
-    if let Some(what) = ToolSet::too_many(tools.len()) {
+fn check_tools(tools: &[Tool], schemas: &Schemas, bounds: &Bounds, wrong: &mut dyn FnMut(String)) {
+    if let Some(what) = ToolSet::too_many(tools.len(), bounds.tools) {
         wrong(format!("`tools` {what}"));
         return;
     }
     for (index, tool) in tools.iter().enumerate() {
-        for (field, what) in tool.problems() {
+        for (field, what) in tool.problems(bounds) {
             // The schema is no text here.
             wrong(format!("`tools[{index}].{}` {what}", field.trim_end_matches("_json")));
         }
@@ -183,9 +184,11 @@ fn check_tools(tools: &[Tool], schemas: &Schemas, wrong: &mut dyn FnMut(String))
             wrong(format!("`tools[{index}].name` is the name of another one too"));
         }
         // One that is too long is not read.
-        if tool.input_schema_json.len() <= MAX_SCHEMA
-            && let Err(problem) = schemas.check_tool(tool)
-        {
+        if bounds.tool_schema.beyond(tool.input_schema_json.len()).is_some() {
+            continue;
+        }
+        let deep = bounded(&tool.input_schema_json, bounds.tool_schema, bounds);
+        if let Err(problem) = deep.and_then(|()| schemas.check_tool(tool)) {
             wrong(format!("the input schema of tool `{}` is not usable: {problem}", tool.name));
         }
     }
@@ -336,8 +339,9 @@ fn contracts(config: &Config, base: &Path, problems: &mut Vec<ConfigProblem>) ->
         if contracts.contains_key(id) {
             return wrong(format!("there is another contract `{id}`"));
         }
+        let fits = bounded(&text, config.bounds.contract_schema, &config.bounds);
         let contract = Contract::JsonSchema { name: id.replace('.', "_"), schema_json: text };
-        if let Err(problem) = Schemas::default().check(&contract) {
+        if let Err(problem) = fits.and_then(|()| Schemas::default().check(&contract)) {
             return wrong(format!("the schema is not usable: {problem}"));
         }
         let repair_attempts = entry.and_then(|entry| entry.repair).map(|repair| repair.attempts);

@@ -16,6 +16,7 @@ use super::backend::Limits;
 use super::price::PricesConfig;
 use super::profile::ParametersConfig;
 use super::repair::{self, RepairConfig};
+use crate::domain::bounds::Bounds;
 use crate::domain::id::Hash;
 
 /// A mistake in the configuration, a prompt or a contract.
@@ -60,6 +61,8 @@ pub struct Config {
     pub contracts: BTreeMap<String, ContractConfig>,
     /// How many repairs of one answer may be asked for at most; [`repair::MAX_ATTEMPTS`] when absent.
     pub max_repair_attempts: Option<u32>,
+    /// What prompts and contracts may have; what a server bears at most, unless it is set.
+    pub bounds: Bounds,
     /// Keys that are there and could not be read, each of which is a mistake that was told.
     pub unread: BTreeSet<String>,
 }

@@ -37,7 +37,7 @@ pub use admission::Permit;
 pub use answer::Answer;
 pub use catalog::{AsFarAsRead, Catalog, ConfiguredContract, DIALECTS, Kind, Prompt, Variable};
 pub use config::{BackendConfig, Config, ConfigProblem, ContractConfig, ProfileConfig, decode, unknown_key};
-pub use contract::{MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH, SchemaProblem, json_in};
+pub use contract::{SchemaProblem, json_in};
 pub use execute::{Events, Executed, Execution};
 pub use fallback::Fallback;
 pub use generation::{failure_kind, only_in_coordinate};

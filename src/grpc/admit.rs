@@ -12,12 +12,14 @@ use tokio::sync::Semaphore;
 use tonic::codegen::http::header::{AUTHORIZATION, CONTENT_TYPE, ORIGIN};
 use tonic::codegen::http::{Extensions, HeaderMap, HeaderValue, Request, Response, StatusCode};
 
+use super::convert::bounds;
 use super::metered::Calling;
 use super::scope::{self, Needs};
 use super::status::{RequestId, status};
 use crate::app::Caller;
 use crate::app::access::{AUDIT, CallKind, Door, Pass, Peer, Principal};
 use crate::app::meters::Rpcs;
+use crate::domain::bounds::Bounds;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::Namespace;
 
@@ -33,6 +35,8 @@ pub(super) struct Admission {
     pub(super) door: Arc<dyn Door>,
     /// Where calls are counted.
     pub(super) rpcs: Rpcs,
+    /// What a request may have.
+    pub(super) bounds: Arc<Bounds>,
     /// Places for calls of nobody: those of the health service.
     pub(super) unasked: Arc<Semaphore>,
     /// How many refusals are written down; the others are counted only, so that nobody fills a disk by being refused.
@@ -46,9 +50,15 @@ const WRITTEN: NonZeroU32 = NonZeroU32::new(20).unwrap();
 
 impl Admission {
     /// At a door.
-    pub(super) fn new(door: Arc<dyn Door>, rpcs: Rpcs) -> Self {
+    pub(super) fn new(door: Arc<dyn Door>, rpcs: Rpcs, bounds: Arc<Bounds>) -> Self {
         let written = Arc::new(RateLimiter::direct(Quota::per_second(WRITTEN)));
-        Self { door, rpcs, unasked: Arc::new(Semaphore::new(UNASKED)), written }
+        Self { door, rpcs, bounds, unasked: Arc::new(Semaphore::new(UNASKED)), written }
+    }
+
+    /// Counts calls of nobody: the limit, and what tells how many there are.
+    pub(super) fn calls_of_nobody(&self) -> (usize, impl Fn() -> usize + Send + Sync + 'static) {
+        let places = Arc::clone(&self.unasked);
+        (UNASKED, move || UNASKED - places.available_permits())
     }
 
     /// Lets a call in of which nothing is asked.
@@ -107,7 +117,7 @@ pub(super) async fn admit(State(at): State<Admission>, mut request: Request<Body
             }
             request.extensions_mut().insert(caller);
             let calling = Calling::new(at.rpcs, method, pass, busy);
-            calling.answer(next.run(request).await)
+            calling.answer(bounds::answering(at.bounds, next.run(request)).await)
         }
         Err(fault) => {
             let who = shown.as_ref().and_then(|shown| bearer(shown).ok()).map(|shown| at.door.named(shown));

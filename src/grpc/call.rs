@@ -2,14 +2,17 @@
 
 use std::future::Future;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tonic::{Request, Status};
 
+use super::convert::bounds;
 use super::explained::Longest;
 use super::status::{RequestId, guarded, status};
 use crate::app::Caller;
+use crate::domain::bounds::Bounds;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id;
 
@@ -22,6 +25,8 @@ pub(super) struct Call {
     pub request_id: Option<RequestId>,
     /// The longest message that it takes.
     pub longest: Option<Longest>,
+    /// What its messages may have.
+    bounds: Arc<Bounds>,
 }
 
 /// How much earlier than the transport's timer ours goes off, for deadlines that are not short themselves.
@@ -41,7 +46,12 @@ impl Call {
         };
         let deadline = request.metadata().get("grpc-timeout").and_then(|value| timeout(value.to_str().ok()?));
         let caller = Caller { deadline: deadline.map(|left| Instant::now() + ours(left)), ..caller };
-        Ok(Self { caller, request_id, longest })
+        Ok(Self { caller, request_id, longest, bounds: bounds::in_force() })
+    }
+
+    /// Reads a message of the caller's stream.
+    pub(super) fn read<T>(&self, read: impl FnOnce() -> T) -> T {
+        bounds::reading(&self.bounds, read)
     }
 
     /// Why the next message of the caller's stream could not be read; absent where the stream is gone.

@@ -122,7 +122,7 @@ async fn open(
             return Err(Fault::new(Reason::Deadline, message));
         }
     };
-    let (stream, voice) = match coordination::frame_from_pb(first)? {
+    let (stream, voice) = match call.read(|| coordination::frame_from_pb(first))? {
         Frame::Start(start) => app.start_coordination(&call.caller, *start).await?,
         Frame::Attach(attach) => app.attach_coordination(&call.caller, attach).await?,
         Frame::Said(_) => {
@@ -185,7 +185,7 @@ async fn read(
             Err(broken) => return call.unreadable(&broken).map(Some).ok_or(()),
         };
         let id = coordination::named(&request);
-        let next = match coordination::frame_from_pb(request) {
+        let next = match call.read(|| coordination::frame_from_pb(request)) {
             Ok(Frame::Said(Said::Answer(answer))) => Queued::Answer(answer),
             Ok(Frame::Said(said)) => {
                 if !voice.say(said).await {

@@ -111,7 +111,10 @@ pub fn routes(
             workspace_service_server::WorkspaceServiceServer,
             workspace::Workspaces::new(Arc::clone(app))
         ));
-    let admission = admit::Admission::new(Arc::clone(door), app.meters().rpcs().clone());
+    let admission =
+        admit::Admission::new(Arc::clone(door), app.meters().rpcs().clone(), Arc::new(app.limits().bounds()));
+    let (max, at_work) = admission.calls_of_nobody();
+    app.gauge("health_calls", max, at_work);
     let admitted = axum::middleware::from_fn_with_state(admission, admit::admit);
     Ok(Routes::from(routes.into_axum_router().layer(admitted)))
 }

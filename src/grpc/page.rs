@@ -1,5 +1,7 @@
 //! Pages: sizes, and tokens that belong to one query (AIP-158). It must not know what is listed.
 
+use super::convert::bounds;
+use crate::domain::bounds::Bounds;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::Namespace;
 
@@ -15,25 +17,43 @@ const MAX_TOKEN: usize = 4_096;
 pub struct Sizes {
     /// When the caller says nothing.
     pub default: usize,
-    /// At most.
-    pub max: usize,
+    /// What they are pages of.
+    pub of: Of,
+}
+
+/// What pages are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// A list of things, each of which may be large.
+    List,
+    /// A graph, of which little is told.
+    Graph,
 }
 
 impl Sizes {
     /// Of most lists.
-    pub const LIST: Self = Self { default: 50, max: 1_000 };
+    pub const LIST: Self = Self { default: 50, of: Of::List };
     /// Of histories.
-    pub const HISTORY: Self = Self { default: 100, max: 1_000 };
+    pub const HISTORY: Self = Self { default: 100, of: Of::List };
 
     /// The size of a page: what was asked for, the default for zero, never more than the most.
     ///
     /// # Errors
     /// When it is negative.
     pub fn of(self, page_size: i32) -> Result<usize, Fault> {
+        let max = self.max(&bounds::in_force());
         match usize::try_from(page_size) {
-            Ok(0) => Ok(self.default),
-            Ok(size) => Ok(size.min(self.max)),
-            Err(_) => Err(Fault::field("page_size", format!("must not be negative: 1 to {}", self.max))),
+            Ok(0) => Ok(self.default.min(max)),
+            Ok(size) => Ok(size.min(max)),
+            Err(_) => Err(Fault::field("page_size", format!("must not be negative: 1 to {max}"))),
+        }
+    }
+
+    /// Items of one page at most.
+    fn max(self, bounds: &Bounds) -> usize {
+        match self.of {
+            Of::List => bounds.page.max,
+            Of::Graph => bounds.graph_page.max,
         }
     }
 }

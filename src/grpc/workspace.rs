@@ -216,7 +216,7 @@ async fn next(
         return Err(Fault::new(Reason::Deadline, message));
     };
     match said {
-        Ok(Some(message)) => convert::part_from_pb(message).map(Some),
+        Ok(Some(message)) => call.read(|| convert::part_from_pb(message)).map(Some),
         Ok(None) => Ok(None),
         Err(broken) if broken.code() == tonic::Code::OutOfRange || broken.code() == tonic::Code::ResourceExhausted => {
             let message = format!("is too large for one message: send chunks of up to {MAX_CHUNK} bytes");

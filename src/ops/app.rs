@@ -17,6 +17,7 @@ use std::future::Future;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -225,7 +226,10 @@ async fn serve(
     let routes = Routes::from(routes.into_axum_router().merge(web::routes(app, &locks.door)));
     let identify = InterceptorLayer::new(move |request| observe::identify(&*ids, request));
     let (stop, stopped) = oneshot::channel::<()>();
-    let incoming = connections(listener, locks.certificates.clone(), bounds(settings));
+    let bounds = bounds(settings);
+    let count = Arc::clone(&bounds.count);
+    app.gauge("max_connections", bounds.max, move || count.load(Ordering::Acquire));
+    let incoming = connections(listener, locks.certificates.clone(), bounds);
     let router = transport(settings).layer(identify).layer(grpc::trace::layer()).add_routes(routes);
     let mut serving = tokio::spawn(router.serve_with_incoming_shutdown(incoming, async {
         // A sender that is gone means the end as well.
@@ -280,7 +284,7 @@ async fn reloads(app: &App, reload: &Notify) -> Infallible {
 
 /// What connections may take.
 fn bounds(settings: &ServerConfig) -> Bounds {
-    Bounds { max: settings.max_connections, idle: settings.idle_connection() }
+    Bounds { max: settings.max_connections, idle: settings.idle_connection(), count: Arc::default() }
 }
 
 /// The transport as it serves, while the store is opened and afterwards.

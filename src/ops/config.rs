@@ -293,10 +293,12 @@ fn sum(table: toml::Table, base: PathBuf) -> (Config, Vec<ConfigProblem>) {
     }
     let (engine, found) = engine::Config::read(engine);
     config.engine = engine;
+    config.engine.bounds = config.limits.bounds();
     problems.extend(found);
     let of = |part: &'static str| {
         move |(key, what): (&'static str, String)| ConfigProblem::new(format!("{part}.{key}"), what, "")
     };
+    problems.extend(config.limits.problems().into_iter().map(of("limits")));
     problems.extend(config.log.problems().into_iter().map(of("log")));
     problems.extend(config.traces.problems().into_iter().map(of("traces")));
     let of_access = |(key, what)| ConfigProblem::new(format!("access.{key}"), what, "");

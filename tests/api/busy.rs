@@ -109,8 +109,9 @@ async fn a_line_is_bounded_and_can_be_left() {
     queued(&server, 1).await;
     let full = server.exchanges().r#continue(enqueued(ask::text_as("full", "x"))).await.unwrap_err();
     refused::is(&full, Code::Aborted, Reason::ThreadBusy);
-    let facts = ["thread_id", "active_run_id", "queued", "limit"].map(|key| refused::fact(&full, key));
-    assert_eq!(facts, ["t", "slow", "1", "max_queued_per_thread"]);
+    let facts = ["thread_id", "active_run_id", "queued", "limit", "max", "value"].map(|key| refused::fact(&full, key));
+    assert_eq!(facts, ["t", "slow", "1", "max_queued_per_thread", "1", "2"]);
+    assert!(full.message().contains("1 others wait for it: at most 1 may"), "{full:?}");
     let cancel = pb::RunServiceCancelRequest { run_id: "w1".into() };
     let run = server.runs().cancel(cancel).await.unwrap().into_inner().run.unwrap();
     assert_eq!((run.state(), run.thread_id.as_str()), (pb::RunState::Cancelled, "t"));

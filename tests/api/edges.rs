@@ -1,6 +1,7 @@
-//! Every fixed limit at its edge: the most is taken, and one more is refused before any work, by its field, with the most and what was given in
+//! Every limit of what is brought at its edge: the most is taken, and one more is refused before any work, by its field, with the most and what was given in
 //! the message. Those of the configuration have exact edges too.
 
+mod bounds;
 mod configured;
 mod coordination;
 mod execution;

@@ -99,13 +99,16 @@ async fn tokens_of_a_day_end_at_the_limit_until_midnight() {
     let server = server.restart().await;
     is_spent(&capture(&server, &limited, "three").await.unwrap_err(), "tokens_per_day");
     let seen = limits(&server, &operator).await;
-    let names: Vec<_> = seen.iter().map(|(name, ..)| name.as_str()).collect();
-    assert_eq!(names, ["max_runs", "max_coordination_streams", "tokens_per_day"]);
-    assert_eq!(seen[2], used("tokens_per_day", 100, 100, "tokens"));
+    assert_eq!(seen[0].0, "max_runs", "those of the server come first");
+    assert_eq!(seen.last(), Some(&used("tokens_per_day", 100, 100, "tokens")));
     let headers = [("authorization", operator.as_str())];
     let answer = call(&server, "AdminService/Stats", &pb::StatsRequest {}, &headers).await.unwrap();
     let whose = pb::StatsResponse::decode(answer.as_slice()).unwrap().limits.into_iter().map(|limit| limit.namespace);
-    assert_eq!(whose.collect::<Vec<_>>(), ["", "", "a"], "keys and subjects of two namespaces can have one name");
+    assert_eq!(
+        whose.filter(|whose| !whose.is_empty()).collect::<Vec<_>>(),
+        ["a"],
+        "keys and subjects of two namespaces can have one name"
+    );
 
     clock.0.store(EVENING + 1_000, Ordering::Release);
     capture(&server, &limited, "three").await.unwrap();

@@ -1,5 +1,7 @@
 //! What a credential may use at most, and what it uses now. It must not know how either is counted.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::Principal;
@@ -132,12 +134,12 @@ pub struct AtWork {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitUse {
     /// Its name in the configuration.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What counts against it now.
     pub used: u64,
     /// Its value.
     pub max: u64,
-    /// Of what: `count`, `tokens`, or `millionths of` a currency.
+    /// Of what: `count`, `bytes`, `tokens`, or `millionths of` a currency.
     pub unit: String,
     /// Whose it is; empty for a limit of the server.
     pub credential: String,
@@ -147,14 +149,21 @@ pub struct LimitUse {
 
 impl LimitUse {
     /// Of a limit of the server, of things that are counted.
-    pub fn of_server(name: &'static str, used: u64, max: u64) -> Self {
-        Self { name, used, max, unit: "count".to_owned(), credential: String::new(), namespace: String::new() }
+    pub fn of_server(name: impl Into<Cow<'static, str>>, used: u64, max: u64) -> Self {
+        Self {
+            name: name.into(),
+            used,
+            max,
+            unit: "count".to_owned(),
+            credential: String::new(),
+            namespace: String::new(),
+        }
     }
 
     /// Of a limit of somebody.
     pub fn of(principal: &Principal, name: &'static str, used: u64, max: u64, unit: String) -> Self {
         let (credential, namespace) = (principal.name.clone(), principal.opens.to_string());
-        Self { name, used, max, unit, credential, namespace }
+        Self { name: name.into(), used, max, unit, credential, namespace }
     }
 
     /// Of a limit that somebody has of things that are counted.

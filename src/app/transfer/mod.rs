@@ -47,6 +47,13 @@ impl Default for Transfers {
     }
 }
 
+impl Transfers {
+    /// Exports and backups at work, and how many there may be.
+    pub(super) fn in_use(&self) -> (usize, usize) {
+        (MAX_AT_WORK - self.at_work.available_permits(), MAX_AT_WORK)
+    }
+}
+
 /// A moment of the store, and what is exported of it.
 #[derive(Clone)]
 struct Kept {

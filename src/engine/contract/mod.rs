@@ -6,8 +6,8 @@ mod schema;
 
 use serde_json::Value;
 
-pub use schema::{MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH, SchemaProblem};
-pub(crate) use schema::{Schemas, parse_schema};
+pub use schema::SchemaProblem;
+pub(crate) use schema::{Schemas, bounded, parse_schema};
 
 use crate::domain::message::{Kind, Message};
 use crate::domain::run::StopReason;

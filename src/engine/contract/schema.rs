@@ -10,15 +10,12 @@ use serde_json::Value;
 
 use super::bounds::Bounds;
 use super::{Check, MAX_VIOLATION_TEXT};
+use crate::domain::bounds::{Bounds as Limits, Most};
 use crate::domain::id::Hash;
 use crate::domain::json::too_deep;
 use crate::domain::settings::{Contract, Violation};
 use crate::domain::tool::Tool;
 
-/// Longest schema of a contract, in bytes. Those of tools are shorter.
-pub const MAX_SCHEMA_BYTES: usize = 256 * 1024;
-/// Deepest nesting of a schema, of contracts and of tools.
-pub const MAX_SCHEMA_DEPTH: usize = 64;
 /// Largest compiled pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 1024 * 1024;
 /// Schemas that are kept compiled.
@@ -48,15 +45,17 @@ pub(super) fn problem(pointer: impl Into<String>, message: impl Into<String>) ->
 
 /// Parses a schema's text within the limits of size and depth.
 pub(crate) fn parse_schema(text: &str) -> Result<Value, SchemaProblem> {
-    if text.len() > MAX_SCHEMA_BYTES {
-        let what = format!("is {} bytes long: at most {MAX_SCHEMA_BYTES} are taken; shorten it", text.len());
-        return Err(problem("", what));
-    }
-    // Before it is parsed, so that the parser and what follows can recurse.
-    if let Some(what) = too_deep(text, MAX_SCHEMA_DEPTH) {
-        return Err(problem("", what));
-    }
+    bounded(text, Limits::CEILINGS.contract_schema, &Limits::CEILINGS)?;
     serde_json::from_str(text).map_err(|error| problem("", format!("is not JSON: {error}")))
+}
+
+/// Whether a schema's text is as long and as deep as is taken, which is seen before it is parsed, so that the parser and what follows can recurse.
+pub(crate) fn bounded(text: &str, length: Most, bounds: &Limits) -> Result<(), SchemaProblem> {
+    if let Some(beyond) = length.beyond(text.len()) {
+        let what = format!("is {} bytes long: at most {} are taken; shorten it", beyond.value, beyond.max);
+        return Err(problem("", what));
+    }
+    too_deep(text, bounds.schema_levels.max).map_or(Ok(()), |what| Err(problem("", what)))
 }
 
 fn draft(schema: &Value) -> Result<Draft, SchemaProblem> {

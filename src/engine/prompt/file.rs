@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Kind, Prompt, SESSION, Section, Variable, environment};
+use crate::domain::bounds::Bounds;
 use crate::domain::id::Hash;
 use crate::domain::message::Role;
 use crate::domain::tool::{Tool, ToolSet};
@@ -62,7 +63,7 @@ struct VariableConfig {
 }
 
 /// Reads the prompts of a folder, sorted by file name, with every mistake of every file.
-pub(crate) fn load(folder: &Path, problems: &mut Vec<ConfigProblem>) -> Vec<(PathBuf, Prompt)> {
+pub(crate) fn load(folder: &Path, bounds: &Bounds, problems: &mut Vec<ConfigProblem>) -> Vec<(PathBuf, Prompt)> {
     let mut paths: Vec<PathBuf> = match std::fs::read_dir(folder) {
         Ok(entries) => entries.filter_map(Result::ok).map(|entry| entry.path()).collect(),
         Err(error) => {
@@ -78,7 +79,7 @@ pub(crate) fn load(folder: &Path, problems: &mut Vec<ConfigProblem>) -> Vec<(Pat
             continue;
         };
         match read(&path) {
-            Ok(text) => match parse(&path.display().to_string(), &stem, &text) {
+            Ok(text) => match parse(&path.display().to_string(), &stem, &text, bounds) {
                 Ok(prompt) => prompts.push((path, prompt)),
                 Err(found) => problems.extend(found),
             },
@@ -98,7 +99,7 @@ fn read(path: &Path) -> Result<String, String> {
 }
 
 /// Makes a prompt of a file's text. `file` is for the messages, `stem` the id of a prompt that names none.
-pub(super) fn parse(file: &str, stem: &str, text: &str) -> Result<Prompt, Vec<ConfigProblem>> {
+pub(super) fn parse(file: &str, stem: &str, text: &str, bounds: &Bounds) -> Result<Prompt, Vec<ConfigProblem>> {
     let at = |line: usize| format!("{file}:{line}");
     let Some((yaml, body, body_line)) = split(text) else {
         let remedy = "start the file with a line `---`, the settings in YAML, and another line `---`";
@@ -118,7 +119,7 @@ pub(super) fn parse(file: &str, stem: &str, text: &str) -> Result<Prompt, Vec<Co
     });
     let variables = variables(front.variables, &at(1), &mut problems);
     let sections = sections(body, body_line, &at, &mut problems);
-    let mut environment = environment();
+    let mut environment = environment(bounds.template_steps);
     let mut used = BTreeSet::new();
     let templates = sections
         .iter()
@@ -166,6 +167,8 @@ pub(super) fn parse(file: &str, stem: &str, text: &str) -> Result<Prompt, Vec<Co
         hash: Hash::of(text.as_bytes()),
         sections,
         has_session: front.session.is_some(),
+        steps: bounds.template_steps,
+        section: bounds.section,
         environment: Arc::new(environment),
     })
 }

@@ -17,16 +17,13 @@ use serde_json::{Map, Value};
 pub(crate) use file::load;
 
 use super::nearest::hint;
+use crate::domain::bounds::{Beyond, Most};
 use crate::domain::fault::{Fault, Field, Reason};
 use crate::domain::id::Hash;
 use crate::domain::message::{Message, Role};
 use crate::domain::settings::Parameters;
 use crate::domain::tool::ToolSet;
 
-/// Steps that rendering one section may take.
-const FUEL: u64 = 1_000_000;
-/// Longest rendered section, in bytes.
-const MAX_SECTION_BYTES: usize = 4 * 1024 * 1024;
 /// The template of the session id, beside those of the sections.
 const SESSION: &str = "session";
 
@@ -55,6 +52,10 @@ pub struct Prompt {
     pub hash: Hash,
     sections: Vec<Section>,
     has_session: bool,
+    /// Steps that rendering one section may take.
+    steps: Most,
+    /// Bytes of one section as rendered.
+    section: Most,
     environment: Arc<Environment<'static>>,
 }
 
@@ -150,13 +151,14 @@ impl Prompt {
         let values = self.values(vars_json)?;
         let mut rendered = Rendered::default();
         for section in &self.sections {
-            let text = self.template(&section.name, &values).map_err(|error| self.failed(section, &error))?;
+            let text = self.template(&section.name, &values).map_err(|failure| self.failed(section, &failure))?;
             if !text.trim().is_empty() {
                 rendered.messages.push(Message::text(section.role, text));
             }
         }
         if self.has_session {
-            let text = self.template(SESSION, &values).map_err(|error| self.broken("its session template", &error))?;
+            let text =
+                self.template(SESSION, &values).map_err(|failure| self.broken("its session template", &failure))?;
             rendered.session_id = Some(text.trim().to_owned()).filter(|id| !id.is_empty());
         }
         Ok(rendered)
@@ -217,57 +219,81 @@ impl Prompt {
         Ok(values)
     }
 
-    fn template(&self, name: &str, values: &BTreeMap<String, Value>) -> Result<String, Error> {
-        let mut out = Limited(Vec::new());
-        self.environment.get_template(name)?.render_captured_to(minijinja::Value::from(Serde(values)), &mut out)?;
-        String::from_utf8(out.0).map_err(|_| Error::new(ErrorKind::BadSerialization, "the output is not text"))
+    fn template(&self, name: &str, values: &BTreeMap<String, Value>) -> Result<String, Failure> {
+        let mut out = Limited { text: Vec::new(), most: self.section, beyond: None };
+        let template = self.environment.get_template(name);
+        let rendered = template
+            .and_then(|template| template.render_captured_to(minijinja::Value::from(Serde(values)), &mut out))
+            .and_then(|_| {
+                let text = std::mem::take(&mut out.text);
+                String::from_utf8(text).map_err(|_| Error::new(ErrorKind::BadSerialization, "the output is not text"))
+            });
+        rendered.map_err(|error| Failure { error, beyond: out.beyond })
     }
 
     /// A template that failed, without any value: only what the file says is told.
-    fn failed(&self, section: &Section, error: &Error) -> Fault {
+    fn failed(&self, section: &Section, failure: &Failure) -> Fault {
+        let error = &failure.error;
         let line = section.line + error.line().unwrap_or(1).saturating_sub(1);
         let expression = error.range().and_then(|range| section.source.get(range)).map(str::trim).unwrap_or_default();
         let place = if expression.is_empty() { format!("line {line}") } else { format!("line {line}, `{expression}`") };
-        let mut fault = self.broken(&place, error).with("line", line);
+        let mut fault = self.broken(&place, failure).with("line", line);
         if !expression.is_empty() {
             fault = fault.with("expression", expression);
         }
         fault
     }
 
-    fn broken(&self, place: &str, error: &Error) -> Fault {
+    fn broken(&self, place: &str, failure: &Failure) -> Fault {
         let at = |what: &str| {
             Fault::new(Reason::PromptVariables, format!("prompt `{}`, {place}: {what}", self.id))
                 .with("prompt_id", &self.id)
         };
-        match error.kind() {
+        let beyond = |beyond: Option<Beyond>, [does, what, remedy]: [&str; 3]| match beyond {
+            Some(Beyond { key, max, value }) => {
+                at(&format!("{does} {value} {what} and more: at most {max} are taken; {remedy}"))
+                    .with("limit", key.unwrap_or_default())
+                    .with("max", max)
+                    .with("value", value)
+            }
+            None => at("cannot be rendered with these values"),
+        };
+        match failure.error.kind() {
             ErrorKind::UndefinedError => at("uses a value that is not defined; give it, or test it with `is defined`"),
             ErrorKind::OutOfFuel => {
-                let what = format!("takes more than {FUEL} steps, which is the limit: give it less to go through");
-                at(&what).with("limit", "steps").with("max", FUEL)
+                // The engine stops at the first step that is too much.
+                let steps = self.steps.beyond(self.steps.max + 1);
+                beyond(steps, ["takes", "steps", "give it less to go through"])
             }
             // Nothing else is written to that could fail.
-            ErrorKind::WriteFailure => {
-                let what = format!(
-                    "gives more than {MAX_SECTION_BYTES} bytes of text, which is the limit: give it shorter values"
-                );
-                at(&what).with("limit", "section_bytes").with("max", MAX_SECTION_BYTES)
-            }
+            ErrorKind::WriteFailure => beyond(failure.beyond, ["gives", "bytes of text", "give it shorter values"]),
             ErrorKind::InvalidOperation => at("does something that these values do not allow"),
             _ => at("cannot be rendered with these values"),
         }
     }
 }
 
+/// Why a template gave nothing.
+struct Failure {
+    error: Error,
+    /// What it gave, where that was too much.
+    beyond: Option<Beyond>,
+}
+
 /// Takes output up to a limit, so that a loop cannot fill the memory.
-struct Limited(Vec<u8>);
+struct Limited {
+    text: Vec<u8>,
+    most: Most,
+    beyond: Option<Beyond>,
+}
 
 impl io::Write for &mut Limited {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.0.len().saturating_add(bytes.len()) > MAX_SECTION_BYTES {
+        self.beyond = self.most.beyond(self.text.len().saturating_add(bytes.len()));
+        if self.beyond.is_some() {
             return Err(io::Error::new(io::ErrorKind::StorageFull, "the output limit is reached"));
         }
-        self.0.extend_from_slice(bytes);
+        self.text.extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -277,13 +303,13 @@ impl io::Write for &mut Limited {
 }
 
 /// An environment for one prompt: strict, bounded, without escaping or other files.
-fn environment() -> Environment<'static> {
+fn environment(steps: Most) -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_debug(false);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     // An optional variable that is absent may be asked about, but never printed.
     environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
-    environment.set_fuel(Some(FUEL));
+    environment.set_fuel(u64::try_from(steps.max).ok());
     // It would print every value.
     environment.remove_global("debug");
     environment.add_filter("tojson", plain_json);

@@ -1,13 +1,14 @@
 use super::file::parse;
 use super::*;
+use crate::domain::bounds::Bounds;
 use crate::engine::config::ConfigProblem;
 
 fn prompt(text: &str) -> Prompt {
-    parse("p.prompt", "p", text).unwrap_or_else(|problems| panic!("{problems:#?}"))
+    parse("p.prompt", "p", text, &Bounds::CEILINGS).unwrap_or_else(|problems| panic!("{problems:#?}"))
 }
 
 fn problems(text: &str) -> Vec<String> {
-    parse("p.prompt", "p", text).unwrap_err().iter().map(ConfigProblem::to_string).collect()
+    parse("p.prompt", "p", text, &Bounds::CEILINGS).unwrap_err().iter().map(ConfigProblem::to_string).collect()
 }
 
 fn texts(rendered: &Rendered) -> Vec<(Role, String)> {
@@ -99,9 +100,10 @@ fn loops_and_output_are_bounded() {
         "---\nvariables: [{name: n}]\n---\n{% for i in range(n) %}{% for j in range(n) %}x{% endfor %}{% endfor %}";
     assert!(prompt(text).render(r#"{"n":300}"#).is_ok(), "a step is the engine's own, and a round takes several");
     let steps = prompt(text).render(r#"{"n":9000}"#).unwrap_err();
-    let said = "takes more than 1000000 steps, which is the limit: give it less to go through";
+    let said = "takes 1000001 steps and more: at most 1000000 are taken; give it less to go through";
     assert!(steps.message.ends_with(said), "{}", steps.message);
-    assert_eq!((steps.metadata["limit"].as_str(), steps.metadata["max"].as_str()), ("steps", "1000000"));
+    let facts = |fault: &Fault| ["limit", "max", "value"].map(|key| fault.metadata[key].clone());
+    assert_eq!(facts(&steps), ["max_template_steps", "1000000", "1000001"]);
     let text = "---\nvariables: [{name: n}, {name: t}]\n---\n{% for i in range(n) %}{{ t }}{% endfor %}";
     let of = |bytes: usize| {
         let values = serde_json::json!({ "n": 4, "t": "x".repeat(bytes) });
@@ -109,9 +111,9 @@ fn loops_and_output_are_bounded() {
     };
     assert_eq!(texts(&of(1024 * 1024).unwrap())[0].1.len(), 4 * 1024 * 1024);
     let long = of(1024 * 1024 + 1).unwrap_err();
-    let said = "gives more than 4194304 bytes of text, which is the limit: give it shorter values";
+    let said = "gives 4194308 bytes of text and more: at most 4194304 are taken; give it shorter values";
     assert!(long.message.ends_with(said), "{}", long.message);
-    assert_eq!((long.metadata["limit"].as_str(), long.metadata["max"].as_str()), ("section_bytes", "4194304"));
+    assert_eq!(facts(&long), ["max_section_bytes", "4194304", "4194308"]);
 }
 
 #[test]
@@ -121,7 +123,7 @@ fn a_file_of_the_greatest_length_is_read_and_a_longer_one_is_not() {
         let text = format!("---\n---\n{}", "x".repeat(bytes - 8));
         std::fs::write(folder.path().join("p.prompt"), text).unwrap();
         let mut problems = Vec::new();
-        let loaded = load(folder.path(), &mut problems).len();
+        let loaded = load(folder.path(), &Bounds::CEILINGS, &mut problems).len();
         (loaded, problems.iter().map(ConfigProblem::to_string).collect::<String>())
     };
     assert_eq!(read(1024 * 1024), (1, String::new()));

@@ -73,7 +73,7 @@ pub fn stats_to_pb(stats: Stats) -> pb::StatsResponse {
 }
 
 fn use_to_pb(LimitUse { name, used, max, unit, credential, namespace }: LimitUse) -> pb::LimitUse {
-    pb::LimitUse { name: name.to_owned(), used, value: max, unit, credential, namespace }
+    pb::LimitUse { name: name.into_owned(), used, value: max, unit, credential, namespace }
 }
 
 /// Records by kind.

@@ -132,7 +132,7 @@ pub(super) fn empty_thread_from_pb(point: pb::ThreadPoint, at: &Path<'_>, proble
 
 fn prepared_from_pb(prepared: &pb::PreparedExecution, at: &Path<'_>, problems: &mut Problems) -> Option<Execution> {
     let id = id::required(&prepared.prepared_id, &at.field("prepared_id"), problems);
-    let run_id = id::optional(&prepared.run_id, &at.field("run_id"), problems);
+    let run_id = id::chosen(&prepared.run_id, &at.field("run_id"), problems);
     Some(Execution::Prepared(id?, run_id?))
 }
 

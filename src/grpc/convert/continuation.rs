@@ -11,9 +11,6 @@ use crate::domain::id::{ExchangeId, RunId};
 use crate::domain::message::{Message, Role};
 use crate::grpc::pb;
 
-/// Most messages of an uncaptured run.
-const MAX_PREFIX: usize = 16_384;
-
 /// A Continue.
 #[derive(Clone, Debug)]
 pub struct Continue {
@@ -109,7 +106,8 @@ fn prefix_from_pb(prefix: pb::UncapturedPrefix, at: &Path<'_>, problems: &mut Pr
     if prefix.rendered_messages.is_empty() {
         problems.add(&rendered, "must be the messages that the run's response gave");
     }
-    let messages = message::list_from_pb(prefix.rendered_messages, MAX_PREFIX, &rendered, problems);
+    let most = problems.bounds().transcript;
+    let messages = message::list_from_pb(prefix.rendered_messages, most, &rendered, problems);
     let answer = at.field("assistant");
     let assistant = problem::required(prefix.assistant, "the answer of the run", &answer, problems)
         .and_then(|assistant| message::from_pb(assistant, &answer, problems))

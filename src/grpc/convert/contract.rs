@@ -2,8 +2,9 @@
 
 use super::problem::{self, filled};
 use super::{Path, Problems, json, limit};
+use crate::domain::json::depth;
 use crate::domain::settings::{Contract, ContractChoice, Validation, ValidationStatus};
-use crate::engine::{MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH, json_in};
+use crate::engine::json_in;
 use crate::grpc::pb;
 
 /// Longest name, in characters.
@@ -40,10 +41,11 @@ fn schema_from_pb(schema: pb::JsonSchemaContract, at: &Path<'_>, problems: &mut 
         problems.add(at, "must not be empty: use the `json` contract for any JSON value");
         return None;
     }
-    if !limit::bytes(&text, MAX_SCHEMA_BYTES, at, problems) {
+    let bounds = problems.bounds();
+    if !limit::bytes(&text, bounds.contract_schema, at, problems) {
         return None;
     }
-    match json::kind(&text, MAX_SCHEMA_DEPTH) {
+    match json::kind(&text, bounds.schema_levels.max) {
         Ok(json::Kind::Object) => {}
         // The schemas `true` and `false` are JSON Schema as well.
         Ok(json::Kind::Scalar) if matches!(text.trim(), "true" | "false") => {}
@@ -52,6 +54,7 @@ fn schema_from_pb(schema: pb::JsonSchemaContract, at: &Path<'_>, problems: &mut 
             return None;
         }
         Err(why) => {
+            problems.beyond(bounds.schema_levels.beyond(depth(&text)));
             problems.schema(at, why);
             return None;
         }
@@ -131,10 +134,7 @@ mod tests {
         assert_eq!(path(pb::Contract { form: None }), "contract");
         assert_eq!(path(schema("", "")), "contract.json_schema.schema_json");
         assert_eq!(path(schema("{}", "a b")), "contract.json_schema.name");
-        assert_eq!(
-            path(schema(&format!("\"{}\"", "x".repeat(MAX_SCHEMA_BYTES)), "")),
-            "contract.json_schema.schema_json"
-        );
+        assert_eq!(path(schema(&format!("\"{}\"", "x".repeat(256 * 1024)), "")), "contract.json_schema.schema_json");
         let named = pb::contract::Form::Named(pb::NamedContract::default());
         assert_eq!(path(pb::Contract { form: Some(named) }), "contract.named.contract_id");
         for text in ["text", "7", "[]"] {

@@ -20,10 +20,6 @@ use crate::grpc::pb;
 #[cfg(test)]
 mod tests;
 
-/// Most messages of one request.
-const MAX_MESSAGES: usize = 1_024;
-/// Most results of one request.
-const MAX_RESULTS: usize = 1_024;
 /// Longest JSON of variables, in bytes; requests have a limit of their own, which is usually lower.
 const MAX_VARS: usize = 16 * 1024 * 1024;
 /// Longest JSON of more fields for a provider, in bytes.
@@ -76,12 +72,13 @@ pub fn from_pb(request: pb::ExecutionRequest, at: &Path<'_>, problems: &mut Prob
     if request.retry && request.run_id.is_empty() {
         problems.add(&at.field("retry"), "names no run: set `run_id` to the one that is to be tried again");
     }
-    let run_id = id::optional(&request.run_id, &at.field("run_id"), problems);
+    let run_id = id::chosen(&request.run_id, &at.field("run_id"), problems);
     let prompt = match request.prompt {
         None => Some(None),
         Some(prompt) => prompt_from_pb(prompt, &at.field("prompt"), problems).map(Some),
     };
-    let messages = message::list_from_pb(request.messages, MAX_MESSAGES, &at.field("messages"), problems);
+    let most = problems.bounds().messages;
+    let messages = message::list_from_pb(request.messages, most, &at.field("messages"), problems);
     let parameters = parameters_from_pb(request.parameters.unwrap_or_default(), &at.field("parameters"), problems);
     let contract = match request.contract {
         None => Some(None),
@@ -129,13 +126,13 @@ pub fn from_pb(request: pb::ExecutionRequest, at: &Path<'_>, problems: &mut Prob
 
 /// Results for pending tool calls.
 pub fn results_from_pb(results: pb::ToolResults, at: &Path<'_>, problems: &mut Problems) -> Option<Results> {
-    let run_id = id::optional(&results.run_id, &at.field("run_id"), problems);
+    let run_id = id::chosen(&results.run_id, &at.field("run_id"), problems);
     let on_disconnect = on_disconnect_from_pb(results.on_disconnect, &at.field("on_disconnect"), problems);
     let retry = results.retry;
     let at = &at.field("results");
     let count = results.results.len();
-    if !(1..=MAX_RESULTS).contains(&count) {
-        problems.add(at, format!("has {count} results: give one for each pending call, 1 to {MAX_RESULTS}"));
+    let most = problems.bounds().results;
+    if !limit::some(count, most, "results", "give one for each pending call, ", at, problems) {
         return None;
     }
     let results = all(results.results, at, problems, message::result_from_pb);
@@ -200,7 +197,11 @@ fn prompt_from_pb(prompt: pb::PromptInput, at: &Path<'_>, problems: &mut Problem
             problems.add(&at.field("vars_json"), "says the same as `vars`: set one of the two");
             None
         }
-        (Some(vars), true) => struct_to_json(vars, &at.field("vars"), problems).map(|vars| vars.to_string()),
+        (Some(vars), true) => {
+            let (at, most) = (at.field("vars"), problems.bounds().json_levels);
+            let vars = struct_to_json(vars, &at, problems).map(|vars| vars.to_string());
+            vars.filter(|vars| limit::levels(vars, most, &at, problems))
+        }
         (None, _) => json::optional_object(prompt.vars_json, MAX_VARS, &at.field("vars_json"), problems)
             .map(|vars| vars.unwrap_or_else(|| "{}".to_owned())),
     };

@@ -13,9 +13,6 @@ use crate::domain::id::{ExchangeId, RequestId, RunId, ThreadId};
 use crate::domain::thread::NewThread;
 use crate::grpc::pb;
 
-/// Most branches of one fork.
-const MAX_BRANCHES: usize = 64;
-
 /// Where a branch or a probe begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -79,14 +76,15 @@ pub struct Probe {
 pub fn fork_from_pb(request: pb::ForkRequest) -> Result<Fork, Fault> {
     use pb::fork_request::Source as PbSource;
     whole(|at, problems| {
-        let request_id = id::optional(&request.request_id, &at.field("request_id"), problems);
+        let request_id = id::chosen(&request.request_id, &at.field("request_id"), problems);
         let source = match problem::required(request.source, SOURCES, &at.field("source"), problems) {
             None => None,
             Some(PbSource::Exchange(point)) => exchange_source(&point, at, problems),
             Some(PbSource::Thread(point)) => thread_source(point, at, problems),
         };
         let at = &at.field("branches");
-        if !limit::count(request.branches.len(), MAX_BRANCHES, "branches", "fork several times", at, problems) {
+        let most = problems.bounds().branches;
+        if !limit::count(request.branches.len(), most, "branches", "fork several times", at, problems) {
             return None;
         }
         let branches = all(request.branches, at, problems, branch_from_pb);

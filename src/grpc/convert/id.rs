@@ -7,7 +7,25 @@ use crate::domain::id;
 
 /// An id that must be there.
 pub fn required<T: FromStr<Err = id::Error>>(text: &str, at: &Path<'_>, problems: &mut Problems) -> Option<T> {
-    text.parse().map_err(|error: id::Error| problems.add(at, error.to_string())).ok()
+    let read = text.parse();
+    read.map_err(|error: id::Error| {
+        if let id::Error::TooLong { given, .. } = error {
+            problems.beyond(problems.bounds().id.beyond(given));
+        }
+        problems.add(at, error.to_string());
+    })
+    .ok()
+}
+
+/// An id that may be absent, and that the caller may have chosen for something new: it keeps the server's own bound as well. What names
+/// something that is there does not, as that is found whatever the bound was when it was named.
+pub fn chosen<T: FromStr<Err = id::Error>>(text: &str, at: &Path<'_>, problems: &mut Problems) -> Option<Option<T>> {
+    let id = optional(text, at, problems)?;
+    let (given, most) = (text.chars().count(), problems.bounds().id);
+    let Some(beyond) = most.beyond(given) else { return Some(id) };
+    problems.beyond(Some(beyond));
+    problems.add(at, id::Error::TooLong { given, max: most.max }.to_string());
+    None
 }
 
 /// An id that may be absent.

@@ -4,10 +4,8 @@
 use serde::de::IgnoredAny;
 
 use super::{Path, Problems, limit};
-use crate::domain::json::too_deep;
-
-/// Deepest nesting that is taken for JSON; what reads it later may recurse.
-pub const MAX_DEPTH: usize = 127;
+use crate::domain::bounds::Bounds;
+use crate::domain::json::{depth, too_deep};
 
 /// What a JSON text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,20 +35,27 @@ pub fn kind(text: &str, max_depth: usize) -> Result<Kind, String> {
     })
 }
 
-/// Whether a text is a JSON object.
+/// Whether a text is a JSON object. What a model wrote keeps no bound of the server's own, so that it stays what it was.
 pub fn is_object(text: &str) -> bool {
-    kind(text, MAX_DEPTH) == Ok(Kind::Object)
+    kind(text, Bounds::CEILINGS.json_levels.max) == Ok(Kind::Object)
 }
 
-/// A text that must be JSON of any kind.
-pub fn any(text: String, at: &Path<'_>, problems: &mut Problems) -> Option<String> {
-    match kind(&text, MAX_DEPTH) {
-        Ok(_) => Some(text),
+/// What a text is, of JSON that is nested no deeper than the server takes; what is wrong with it is a problem.
+fn taken(text: &str, at: &Path<'_>, problems: &mut Problems) -> Option<Kind> {
+    let most = problems.bounds().json_levels;
+    match kind(text, most.max) {
+        Ok(kind) => Some(kind),
         Err(why) => {
+            problems.beyond(most.beyond(depth(text)));
             problems.add(at, why);
             None
         }
     }
+}
+
+/// A text that must be JSON of any kind.
+pub fn any(text: String, at: &Path<'_>, problems: &mut Problems) -> Option<String> {
+    taken(&text, at, problems).map(|_| text)
 }
 
 /// A text that must be a JSON object of at most `max_bytes`; absent when it is empty.
@@ -66,17 +71,11 @@ pub fn optional_object(
     if !limit::bytes(&text, max_bytes, at, problems) {
         return None;
     }
-    match kind(&text, MAX_DEPTH) {
-        Ok(Kind::Object) => Some(Some(text)),
-        Ok(_) => {
-            problems.add(at, "must be a JSON object, such as {\"a\":1}");
-            None
-        }
-        Err(why) => {
-            problems.add(at, why);
-            None
-        }
+    if taken(&text, at, problems)? == Kind::Object {
+        return Some(Some(text));
     }
+    problems.add(at, "must be a JSON object, such as {\"a\":1}");
+    None
 }
 
 #[cfg(test)]
@@ -96,12 +95,12 @@ mod tests {
     #[test]
     fn b138_depth_is_bounded_without_recursion() {
         let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
-        assert!(kind(&nested(127), MAX_DEPTH).is_ok());
+        assert!(kind(&nested(127), 127).is_ok());
         assert_eq!(
-            kind(&nested(128), MAX_DEPTH),
+            kind(&nested(128), 127),
             Err("is nested 128 levels deep: at most 127 are taken; make it flatter".to_owned())
         );
-        assert!(kind(&nested(100_000), MAX_DEPTH).is_err());
+        assert!(kind(&nested(100_000), 127).is_err());
         assert!(kind(&"[".repeat(100_000), usize::MAX).is_err(), "unclosed, and skipped without recursion");
         assert_eq!(kind(r#"["\"[[[[\\", "]"]"#, 1), Ok(Kind::Array), "brackets in strings do not nest");
     }

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use super::{Path, Problems, limit};
 
-/// Most labels of one thing.
-const MAX_LABELS: usize = 64;
 /// Longest key, in characters.
 const MAX_KEY: usize = 63;
 /// Longest value, in characters.
@@ -29,7 +27,8 @@ pub(super) fn bounded(
     problems: &mut Problems,
 ) -> Option<BTreeMap<String, String>> {
     let mut good = true;
-    if !limit::count(texts.len(), MAX_LABELS, word, "give fewer", at, problems) {
+    let most = problems.bounds().labels;
+    if !limit::count(texts.len(), most, word, "give fewer", at, problems) {
         return None;
     }
     for (key, value) in &texts {

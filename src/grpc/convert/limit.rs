@@ -2,31 +2,70 @@
 //! and the way out. It must not know what any of them is.
 
 use super::{Path, Problems};
+use crate::domain::bounds::Most;
+use crate::domain::json;
 
 /// Whether there are so many at most; `what` is the word for them, `remedy` what to do where there are more.
-pub fn count(given: usize, max: usize, what: &str, remedy: &str, at: &Path<'_>, problems: &mut Problems) -> bool {
-    if given > max {
-        problems.add(at, format!("has {given} {what}: at most {max} are taken; {remedy}"));
+pub fn count(
+    given: usize,
+    most: impl Into<Most>,
+    what: &str,
+    remedy: &str,
+    at: &Path<'_>,
+    problems: &mut Problems,
+) -> bool {
+    within(given, most, at, problems, |max| format!("has {given} {what}: at most {max} are taken; {remedy}"))
+}
+
+/// Whether there are some, and so many at most; `ask` says of what to give.
+pub fn some(
+    given: usize,
+    most: impl Into<Most>,
+    what: &str,
+    ask: &str,
+    at: &Path<'_>,
+    problems: &mut Problems,
+) -> bool {
+    let most = most.into();
+    let told = |max| format!("has {given} {what}: {ask}1 to {max}");
+    if given == 0 {
+        problems.add(at, told(most.max));
     }
-    given <= max
+    within(given, most, at, problems, told) && given > 0
 }
 
 /// Whether a text has so many bytes at most.
-pub fn bytes(text: &str, max: usize, at: &Path<'_>, problems: &mut Problems) -> bool {
+pub fn bytes(text: &str, most: impl Into<Most>, at: &Path<'_>, problems: &mut Problems) -> bool {
     let given = text.len();
-    if given > max {
-        problems.add(at, format!("is {given} bytes long: at most {max} are taken; shorten it"));
-    }
-    given <= max
+    within(given, most, at, problems, |max| format!("is {given} bytes long: at most {max} are taken; shorten it"))
 }
 
 /// Whether a text has so many characters at most.
-pub fn characters(text: &str, max: usize, at: &Path<'_>, problems: &mut Problems) -> bool {
+pub fn characters(text: &str, most: impl Into<Most>, at: &Path<'_>, problems: &mut Problems) -> bool {
     let given = text.chars().count();
-    if given > max {
-        problems.add(at, format!("has {given} characters: at most {max} are taken; shorten it"));
+    within(given, most, at, problems, |max| format!("has {given} characters: at most {max} are taken; shorten it"))
+}
+
+/// Whether the brackets of a text are nested so deep at most.
+pub fn levels(text: &str, most: Most, at: &Path<'_>, problems: &mut Problems) -> bool {
+    let given = json::depth(text);
+    within(given, most, at, problems, |max| json::too_deep(text, max).unwrap_or_default())
+}
+
+fn within(
+    given: usize,
+    most: impl Into<Most>,
+    at: &Path<'_>,
+    problems: &mut Problems,
+    told: impl FnOnce(usize) -> String,
+) -> bool {
+    let most = most.into();
+    let beyond = most.beyond(given);
+    if beyond.is_some() {
+        problems.add(at, told(most.max));
+        problems.beyond(beyond);
     }
-    given <= max
+    beyond.is_none()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::problem::{self, filled};
 use super::{Path, Problems, json, limit};
+use crate::domain::bounds::Most;
 use crate::domain::id::CallId;
 use crate::domain::message::{
     CacheMarker, Issuer, Kind, Media, Message, Part, ProviderData, Reasoning, Role, ToolCall, ToolResult,
@@ -10,9 +11,6 @@ use crate::grpc::pb;
 
 #[cfg(test)]
 pub(crate) mod tests;
-
-/// Most parts of one message, and of one tool result.
-const MAX_PARTS: usize = 256;
 
 /// Where a part stands; decides which kinds may stand there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,12 +24,12 @@ enum Place {
 /// Messages of a request.
 pub fn list_from_pb(
     messages: Vec<pb::Message>,
-    max: usize,
+    most: Most,
     at: &Path<'_>,
     problems: &mut Problems,
 ) -> Option<Vec<Message>> {
     let remedy = "record the earlier ones, and go on from there";
-    if !limit::count(messages.len(), max, "messages", remedy, at, problems) {
+    if !limit::count(messages.len(), most, "messages", remedy, at, problems) {
         return None;
     }
     all(messages, at, problems, from_pb)
@@ -99,7 +97,8 @@ fn parts_from_pb(
         problems.add(at, "must have at least one part");
         return None;
     }
-    if !limit::count(parts.len(), MAX_PARTS, "parts", "join some, or send several messages", at, problems) {
+    let most = problems.bounds().parts;
+    if !limit::count(parts.len(), most, "parts", "join some, or send several messages", at, problems) {
         return None;
     }
     all(parts, at, problems, |part, at, problems| part_from_pb(part, place, at, problems))

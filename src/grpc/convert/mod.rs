@@ -1,10 +1,12 @@
 //! Between the API's messages and the domain: one file a noun or a verb. Reading a request checks everything that can be checked without
-//! looking anything up, and names every problem at once. It must not know what is stored or configured.
+//! looking anything up, and names every problem at once. It must not know what is stored or configured,
+//! but for the bounds that the server has.
 //!
 //! Every reader takes the path of what it reads and the list of [`Problems`]; it answers `None` exactly when it added one. The readers of
 //! whole requests answer a [`Fault`](crate::domain::fault::Fault).
 
 pub mod admin;
+pub mod bounds;
 pub mod capture;
 pub mod catalog;
 pub mod chat;

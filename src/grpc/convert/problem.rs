@@ -1,7 +1,10 @@
 //! What is wrong with a request, and where: all problems of a request at once, each with its field's path. It must not know any message.
 
 use std::fmt;
+use std::sync::Arc;
 
+use super::bounds;
+use crate::domain::bounds::{Beyond, Bounds};
 use crate::domain::fault::{Fault, Field, Reason};
 use crate::grpc::status::FIELDS_LEFT_OUT;
 
@@ -63,10 +66,18 @@ impl fmt::Display for Path<'_> {
 }
 
 /// Problems of one request.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Problems {
+    bounds: Arc<Bounds>,
     found: Vec<Problem>,
     left_out: usize,
+    beyond: Option<Beyond>,
+}
+
+impl Default for Problems {
+    fn default() -> Self {
+        Self { bounds: bounds::in_force(), found: Vec::new(), left_out: 0, beyond: None }
+    }
 }
 
 #[derive(Debug)]
@@ -83,6 +94,16 @@ enum Kind {
 }
 
 impl Problems {
+    /// What is taken at most.
+    pub fn bounds(&self) -> Arc<Bounds> {
+        Arc::clone(&self.bounds)
+    }
+
+    /// One of the problems is that something is beyond a bound. The first is told, for programs.
+    pub fn beyond(&mut self, beyond: Option<Beyond>) {
+        self.beyond = self.beyond.or(beyond.filter(|beyond| beyond.key.is_some()));
+    }
+
     /// A field is missing, malformed or contradicts another: what is wrong and what to do, to be read after its path.
     pub fn add(&mut self, at: &Path<'_>, message: impl Into<String>) {
         self.push(at, message.into(), Kind::Field);
@@ -133,6 +154,9 @@ impl Problems {
             fault = Fault::fields(fields);
         } else {
             fault.fields = fields;
+        }
+        if let Some(Beyond { key: Some(key), max, value }) = self.beyond {
+            fault = fault.with("limit", key).with("max", max).with("value", value);
         }
         Err(if self.left_out > 0 { fault.with(FIELDS_LEFT_OUT, self.left_out) } else { fault })
     }

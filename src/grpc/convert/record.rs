@@ -15,9 +15,6 @@ use crate::domain::tool::ToolSet;
 use crate::domain::usage::Usage;
 use crate::grpc::pb;
 
-/// Most messages of one transcript.
-const MAX_MESSAGES: usize = 16_384;
-
 /// A Record.
 #[derive(Clone, Debug)]
 pub struct Record {
@@ -70,13 +67,14 @@ pub struct Facts {
 pub fn record_from_pb(request: pb::RecordRequest) -> Result<Record, Fault> {
     use pb::record_request::{Start as PbStart, Thread};
     whole(|at, problems| {
-        let request_id = id::optional(&request.request_id, &at.field("request_id"), problems);
+        let request_id = id::chosen(&request.request_id, &at.field("request_id"), problems);
         let transcript = at.field("messages");
         if request.messages.is_empty() {
             problems.add(&transcript, "must not be empty");
         }
         let answers: Vec<bool> = request.messages.iter().map(|message| message.role() == pb::Role::Assistant).collect();
-        let messages = message::list_from_pb(request.messages, MAX_MESSAGES, &transcript, problems);
+        let most = problems.bounds().transcript;
+        let messages = message::list_from_pb(request.messages, most, &transcript, problems);
         let is_on_a_thread = matches!(request.thread, Some(Thread::ExistingThread(_)));
         let start = match request.start {
             None => Some(Start::Root),
@@ -161,7 +159,7 @@ fn all_facts(
 
 /// What is known of one call.
 pub(super) fn facts_from_pb(facts: pb::RecordedFacts, at: &Path<'_>, problems: &mut Problems) -> Option<Facts> {
-    let run_id = id::optional(&facts.run_id, &at.field("run_id"), problems);
+    let run_id = id::chosen(&facts.run_id, &at.field("run_id"), problems);
     let stop_reason = run::stop_reason_from_pb(facts.stop_reason, &at.field("stop_reason"), problems);
     let usage = match facts.usage {
         None => Some(None),

@@ -66,7 +66,7 @@ pub fn erase_from_pb(request: pb::EraseRequest) -> Result<(Asked, Option<Request
             }
         };
         let note = note(request.note, at, problems);
-        let request_id = id::optional(&request.request_id, &at.field("request_id"), problems);
+        let request_id = id::chosen(&request.request_id, &at.field("request_id"), problems);
         let (target, mode, note) = (target?, mode?, note?);
         Some((Asked { target, mode, dry_run: request.dry_run, takes_drafts: true, note }, request_id?))
     })
@@ -107,9 +107,9 @@ pub fn erased_to_pb(erasure: Erasure) -> pb::EraseReceipt {
 pub fn pin_from_pb(request: pb::CreatePinRequest) -> Result<(Pin, Option<RequestId>), Fault> {
     whole(|at, problems| {
         let target = target_from_pb(request.target, problems);
-        let pin_id: Option<Option<RequestId>> = id::optional(&request.pin_id, &at.field("pin_id"), problems);
+        let pin_id: Option<Option<RequestId>> = id::chosen(&request.pin_id, &at.field("pin_id"), problems);
         let note = note(request.note, at, problems);
-        let request_id = id::optional(&request.request_id, &at.field("request_id"), problems);
+        let request_id = id::chosen(&request.request_id, &at.field("request_id"), problems);
         let id = pin_id?.map(|id| id.to_string()).unwrap_or_default();
         Some((Pin { id, target: target?, note: note?, created_at: Moment(0) }, request_id?))
     })
@@ -122,7 +122,7 @@ pub fn pin_from_pb(request: pb::CreatePinRequest) -> Result<(Pin, Option<Request
 pub fn unpin_from_pb(request: pb::DeletePinRequest) -> Result<(String, Option<RequestId>), Fault> {
     whole(|at, problems| {
         let pin: Option<RequestId> = id::required(&request.pin_id, &at.field("pin_id"), problems);
-        let request_id = id::optional(&request.request_id, &at.field("request_id"), problems);
+        let request_id = id::chosen(&request.request_id, &at.field("request_id"), problems);
         Some((pin?.to_string(), request_id?))
     })
 }
@@ -160,7 +160,7 @@ pub fn expiry_from_pb(request: pb::SetExpiryRequest) -> Result<(Target, Option<M
             Some(When::Never(_)) => Some(None),
             None => None,
         };
-        let request_id = id::optional(&request.request_id, &at.field("request_id"), problems);
+        let request_id = id::chosen(&request.request_id, &at.field("request_id"), problems);
         Some((target?, when?, request_id?))
     })
 }

@@ -138,7 +138,7 @@ pub fn exchange_point_from_pb(point: &pb::ExchangePoint, at: &Path<'_>, problems
 
 /// A thread to make.
 pub fn new_from_pb(thread: pb::NewThread, at: &Path<'_>, problems: &mut Problems) -> Option<NewThread> {
-    let thread_id = id::optional(&thread.thread_id, &at.field("thread_id"), problems);
+    let thread_id = id::chosen(&thread.thread_id, &at.field("thread_id"), problems);
     let name = name_from_pb(thread.name, &at.field("name"), problems);
     let labels = label::from_pb(thread.labels, &at.field("labels"), problems);
     let metadata = metadata_from_pb(thread.metadata_json, &at.field("metadata_json"), problems);

@@ -87,7 +87,7 @@ pub fn create_from_pb(request: pb::ThreadServiceCreateRequest) -> Result<Create,
             None => Some(None),
             Some(point) => thread::exchange_point_from_pb(&point, &at.field("head"), problems).map(Some),
         };
-        let request_id = id::optional(&request.request_id, &at.field("request_id"), problems);
+        let request_id = id::chosen(&request.request_id, &at.field("request_id"), problems);
         Some(Create { thread: thread?, head: head?, request_id: request_id? })
     })
 }
@@ -99,7 +99,7 @@ pub fn create_from_pb(request: pb::ThreadServiceCreateRequest) -> Result<Create,
 pub fn update_from_pb(request: pb::ThreadServiceUpdateRequest) -> Result<Update, Fault> {
     whole(|at, problems| {
         let thread_id = id::required(&request.thread_id, &at.field("thread_id"), problems);
-        let request_id = id::optional(&request.request_id, &at.field("request_id"), problems);
+        let request_id = id::chosen(&request.request_id, &at.field("request_id"), problems);
         let fields = at.field("update_mask");
         let mask = problem::required(request.update_mask, MASK, &fields, problems).filter(|mask| {
             if mask.paths.is_empty() {
@@ -174,7 +174,7 @@ fn changes_from_pb(paths: &[String], values: pb::NewThread, at: &Path<'_>, probl
 pub fn delete_from_pb(request: pb::ThreadServiceDeleteRequest) -> Result<Delete, Fault> {
     whole(|at, problems| {
         let thread_id = id::required(&request.thread_id, &at.field("thread_id"), problems);
-        let request_id = id::optional(&request.request_id, &at.field("request_id"), problems);
+        let request_id = id::chosen(&request.request_id, &at.field("request_id"), problems);
         Some(Delete { thread_id: thread_id?, etag: absent_if_empty(request.etag), request_id: request_id? })
     })
 }
@@ -235,7 +235,7 @@ pub fn restore_from_pb(request: pb::RestoreRequest) -> Result<Restore, Fault> {
         let to = problem::required(request.to, "an exchange", &at.field("to"), problems)
             .and_then(|point| thread::exchange_point_from_pb(&point, &at.field("to"), problems));
         let expected = thread::expected_from_pb(request.expected_head, &at.field("expected_head"), problems);
-        let request_id = id::optional(&request.request_id, &at.field("request_id"), problems);
+        let request_id = id::chosen(&request.request_id, &at.field("request_id"), problems);
         Some(Restore { thread_id: thread_id?, to: to?, expected: expected?, request_id: request_id? })
     })
 }

@@ -6,15 +6,17 @@ use super::message::all;
 use super::problem::{self, filled};
 use super::{Path, Problems, json};
 use crate::domain::id::Hash;
+use crate::domain::json::depth;
 use crate::domain::settings::ToolChoice;
-use crate::domain::tool::{MAX_SCHEMA, Tool, ToolSet};
-use crate::engine::MAX_SCHEMA_DEPTH;
+use crate::domain::tool::{Tool, ToolSet};
 use crate::grpc::pb;
 
 /// A list of tools; an empty one is not the same as none.
 pub fn list_from_pb(list: pb::ToolList, at: &Path<'_>, problems: &mut Problems) -> Option<ToolSet> {
     let at = &at.field("tools");
-    if let Some(what) = ToolSet::too_many(list.tools.len()) {
+    let most = problems.bounds().tools;
+    if let Some(what) = ToolSet::too_many(list.tools.len(), most) {
+        problems.beyond(most.beyond(list.tools.len()));
         problems.add(at, what);
         return None;
     }
@@ -52,13 +54,16 @@ fn from_pb(tool: pb::Tool, at: &Path<'_>, problems: &mut Problems) -> Option<Too
         side_effects: tool.side_effects,
         requires_human: tool.requires_human,
     };
-    let wrong = tool.problems();
+    let bounds = problems.bounds();
+    let wrong = tool.problems(&bounds);
     let mut good = wrong.is_empty();
     for (field, what) in wrong {
         problems.add(&at.field(field), what);
     }
+    let beyond = bounds.tool_schema.beyond(tool.input_schema_json.len());
+    problems.beyond(beyond);
     // One that is too long is not read.
-    if tool.input_schema_json.len() <= MAX_SCHEMA {
+    if beyond.is_none() {
         good &= is_schema(&tool.input_schema_json, &at.field("input_schema_json"), problems);
     }
     good.then_some(tool)
@@ -70,11 +75,13 @@ fn is_schema(text: &str, at: &Path<'_>, problems: &mut Problems) -> bool {
         problems.add(at, "must not be empty: {\"type\":\"object\"} when there are no arguments");
         return false;
     }
-    let why = match json::kind(text, MAX_SCHEMA_DEPTH) {
+    let most = problems.bounds().schema_levels;
+    let why = match json::kind(text, most.max) {
         Ok(json::Kind::Object) => return true,
         Ok(json::Kind::Array | json::Kind::Scalar) => "must be a JSON object, such as {\"type\":\"object\"}".to_owned(),
         Err(why) => why,
     };
+    problems.beyond(most.beyond(depth(text)));
     problems.schema(at, why);
     false
 }
@@ -170,7 +177,7 @@ mod tests {
 
     #[test]
     fn every_wrong_tool_is_named() {
-        let long = tool("c", &format!("{{\"a\":\"{}\"}}", "x".repeat(MAX_SCHEMA)));
+        let long = tool("c", &format!("{{\"a\":\"{}\"}}", "x".repeat(64 * 1024)));
         let wordy = pb::Tool { description: "x".repeat(MAX_DESCRIPTION + 1), ..tool("d", "{}") };
         let fault = read(vec![tool("a", "{}"), tool("a", "{}"), tool("b c", ""), long, wordy]).unwrap_err();
         assert_eq!(fault.reason, Reason::InvalidFields);

@@ -246,7 +246,7 @@ pub fn diff_from_pb(request: pb::DiffDocumentsRequest) -> Result<Diff, Fault> {
 pub fn write_from_pb(request: pb::WriteDocumentsRequest) -> Result<Write, Fault> {
     whole(|at, problems| {
         let thread_id = id::required(&request.thread_id, &at.field("thread_id"), problems);
-        let request_id = id::optional(&request.request_id, &at.field("request_id"), problems);
+        let request_id = id::chosen(&request.request_id, &at.field("request_id"), problems);
         let edits_at = at.field("edits");
         let count = request.edits.len();
         let edits = if (1..=MAX_EDITS).contains(&count) {
@@ -275,7 +275,7 @@ pub fn part_from_pb(request: pb::StreamWriteDocumentRequest) -> Result<Part, Fau
             PbPart::Open(open) => {
                 let at = at.field("open");
                 let thread_id = id::required(&open.thread_id, &at.field("thread_id"), problems);
-                let request_id = id::optional(&open.request_id, &at.field("request_id"), problems);
+                let request_id = id::chosen(&open.request_id, &at.field("request_id"), problems);
                 let put = put_from_pb(open.name, open.media_type, open.metadata_json, &at, problems);
                 Some(Part::Open(Opened {
                     thread_id: thread_id?,

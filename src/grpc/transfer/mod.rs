@@ -104,14 +104,11 @@ async fn receive(
         };
         let told = match (request.part, &mut sink) {
             (Some(Part::Open(open)), None) => {
-                sink = Some(match convert::open_from_pb(open)? {
+                sink = Some(match call.read(|| convert::open_from_pb(open))? {
                     Opened::Native(importing) => Sink::Native(Box::new(app.import(&call.caller, importing).await?)),
-                    Opened::Chat { options, create_threads } => Sink::Chat(Box::new(Transcripts::new(
-                        Arc::clone(app),
-                        call.caller.clone(),
-                        options,
-                        create_threads,
-                    ))),
+                    Opened::Chat { options, create_threads } => {
+                        Sink::Chat(Box::new(Transcripts::new(Arc::clone(app), call.clone(), options, create_threads)))
+                    }
                 });
                 continue;
             }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::app::App;
 use crate::app::access::AUDIT;
 use crate::app::transfer::{Told, Total};
-use crate::app::{App, Caller};
 use crate::domain::exchange::Origin;
 use crate::domain::fault::{Fault, Reason};
 use crate::domain::id::{Hash, ThreadId};
 use crate::grpc::ask;
+use crate::grpc::call::Call;
 use crate::grpc::convert::record::record_from_pb;
 use crate::grpc::convert::transcript::{self, Transcript};
 use crate::grpc::pb;
@@ -24,7 +25,7 @@ const REMEDY: &str = "mend it, or leave it out with `--skip-faulty`; what was st
 /// An import of transcripts under way.
 pub(super) struct Transcripts {
     app: Arc<App>,
-    caller: Caller,
+    call: Call,
     options: Options,
     create_threads: bool,
     read: Summary,
@@ -34,10 +35,10 @@ pub(super) struct Transcripts {
 }
 
 impl Transcripts {
-    pub(super) fn new(app: Arc<App>, caller: Caller, options: Options, create_threads: bool) -> Self {
+    pub(super) fn new(app: Arc<App>, call: Call, options: Options, create_threads: bool) -> Self {
         Self {
             app,
-            caller,
+            call,
             options,
             create_threads,
             read: Summary::default(),
@@ -122,7 +123,7 @@ impl Transcripts {
 
     async fn store(&mut self, transcript: Transcript, on_thread: Option<(String, String)>) -> Result<(), Fault> {
         let thread = match &on_thread {
-            Some((id, name)) if !self.app.has_thread(&self.caller, &ThreadId::new(id)).await? => {
+            Some((id, name)) if !self.app.has_thread(&self.call.caller, &ThreadId::new(id)).await? => {
                 let new = pb::NewThread { thread_id: id.clone(), name: name.clone(), ..Default::default() };
                 Some(pb::record_request::Thread::NewThread(new))
             }
@@ -136,12 +137,12 @@ impl Transcripts {
             thread,
             ..Default::default()
         };
-        let (mut transcript, repeat) = ask::record(record_from_pb(request)?, Hash([0; 32]));
+        let (mut transcript, repeat) = ask::record(self.call.read(|| record_from_pb(request))?, Hash([0; 32]));
         transcript.origin = Origin::Imported;
         let (stored, matched) = if self.options.dry_run {
-            self.app.try_transcript(&self.caller, &transcript).await?
+            self.app.try_transcript(&self.call.caller, &transcript).await?
         } else {
-            let recorded = self.app.record(&self.caller, transcript, &repeat).await?;
+            let recorded = self.app.record(&self.call.caller, transcript, &repeat).await?;
             let matched = recorded.exchanges.iter().filter(|exchange| exchange.matched).count();
             (recorded.exchanges.len() - matched, matched)
         };
@@ -166,7 +167,7 @@ impl Transcripts {
             ));
         }
         let (lines, skipped, dry_run) = (self.read.lines, self.tallies.skipped, self.options.dry_run);
-        let namespace = self.caller.namespace.as_str();
+        let namespace = self.call.caller.namespace.as_str();
         tracing::info!(target: AUDIT, namespace, lines, skipped, dry_run, "import.done");
         Ok((Vec::new(), Total { read: self.read, tallies: self.tallies }, self.threads))
     }

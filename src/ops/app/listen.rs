@@ -5,6 +5,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -41,11 +42,11 @@ pub(super) struct Connection {
     idle: Option<(Pin<Box<Sleep>>, Duration)>,
     peer: Peer,
     /// Its place among those that the server takes.
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl Connection {
-    fn new(stream: Stream, idle: Option<Duration>, place: OwnedSemaphorePermit) -> Self {
+    fn new(stream: Stream, idle: Option<Duration>, place: Place) -> Self {
         let greeting = Some((Box::pin(sleep(GREETING)), GREETING_BYTES));
         let idle = idle.map(|idle| (Box::pin(sleep(idle)), idle));
         let tcp = match &stream {
@@ -78,13 +79,34 @@ enum Stream {
     Encrypted(Box<TlsStream<TcpStream>>),
 }
 
+/// A connection's place, which is given back with it.
+struct Place {
+    _permit: OwnedSemaphorePermit,
+    count: Arc<AtomicUsize>,
+}
+
+impl Place {
+    fn take(permit: OwnedSemaphorePermit, count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::AcqRel);
+        Self { _permit: permit, count: Arc::clone(count) }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 /// What connections may take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Bounds {
     /// At most so many are there at once: more wait to be accepted.
     pub(super) max: usize,
     /// How long one is kept on which no call is made; for ever when absent.
     pub(super) idle: Option<Duration>,
+    /// How many there are.
+    pub(super) count: Arc<AtomicUsize>,
 }
 
 /// The connections of a listener. It listens for as long as the stream is kept.
@@ -107,7 +129,7 @@ pub(super) fn connections(
 async fn accept(
     listener: TcpListener,
     certificates: Option<Arc<Certificates>>,
-    Bounds { max, idle }: Bounds,
+    Bounds { max, idle, count }: Bounds,
     ready: &Sender<io::Result<Connection>>,
 ) {
     let places = Arc::new(Semaphore::new(max));
@@ -116,7 +138,7 @@ async fn accept(
             tracing::warn!(max, "listener.full");
         }
         // A semaphore that is closed gives no place; ours never is.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok(permit) = Arc::clone(&places).acquire_owned().await else { return };
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) if is_of_one(&error) => continue,
@@ -126,6 +148,7 @@ async fn accept(
                 continue;
             }
         };
+        let place = Place::take(permit, &count);
         // Where the peer is gone already, serving it finds out.
         stream.set_nodelay(true).ok();
         match &certificates {
@@ -242,7 +265,7 @@ mod tests {
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
         let place = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
-        (client, Connection::new(Stream::Plain(stream), idle, place))
+        (client, Connection::new(Stream::Plain(stream), idle, Place::take(place, &Arc::default())))
     }
 
     /// The time passes as soon as nothing else can happen.

@@ -168,7 +168,8 @@ fn named<K: AsRef<str>>(id: &str, problems: Vec<(K, String)>) -> Vec<ConfigProbl
 /// The limits that hold for as long as the server runs: name in the configuration, value, unit.
 pub(super) fn limits(server: &ServerConfig, limits: &Limits) -> Vec<(&'static str, u64, &'static str)> {
     let size = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
-    vec![
+    let bounds = limits.bounds().all().into_iter().filter_map(|most| Some((most.key?, size(most.max), most.unit)));
+    let mut told = vec![
         ("max_message_bytes", size(server.max_message_bytes), "bytes"),
         ("max_streams_per_connection", server.max_streams_per_connection.into(), "count"),
         ("max_connections", size(server.max_connections), "count"),
@@ -189,5 +190,7 @@ pub(super) fn limits(server: &ServerConfig, limits: &Limits) -> Vec<(&'static st
         ("max_prepared_hours", limits.max_prepared_hours, "hours"),
         ("coordination_heartbeat_seconds", limits.coordination_heartbeat_seconds, "seconds"),
         ("coordination_patience_seconds", limits.coordination_patience_seconds, "seconds"),
-    ]
+    ];
+    told.extend(bounds);
+    told
 }

@@ -3,16 +3,23 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use antiphon::domain::fault::Reason;
 use antiphon::grpc::pb;
 use antiphon::ops::config;
+use pb::exchange_service_client::ExchangeServiceClient;
+use pb::run_service_client::RunServiceClient;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 use crate::support::clock::Set;
+use crate::support::http2::{PREFACE, SETTINGS, frame};
 use crate::support::provider::{Gate, Provider};
 use crate::support::server::{Running, Sources, openai, scripted};
-use crate::support::{ask, refused};
+use crate::support::{ask, refused, within};
 use crate::{look, stub};
 
 /// A configuration with these limits.
@@ -161,6 +168,82 @@ async fn of_the_time_of_a_prepared_execution() {
     until(0).await.unwrap();
 }
 
+/// A page has as many bytes as are allowed and ends before more; what is larger by itself comes alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_page_in_bytes() {
+    let mut server = Running::start(limited("")).await;
+    let messages = ["a", "b"].into_iter().flat_map(|text| [ask::user(text), ask::assistant("y")]);
+    let recorded = server.exchanges().record(ask::record(messages.collect())).await.unwrap().into_inner();
+    let last = recorded.exchanges.last().unwrap().exchange_id.clone();
+    // A turn after them is refused with the bytes of the first, where that is too much, and then with those of both.
+    let mut bytes = [0; 2];
+    for fits in 0..2 {
+        server = server.restart_with(limited(&format!("max_history_bytes = {}", bytes[0].max(1)))).await;
+        let long = server.exchanges().r#continue(ask::after(&last, ask::text("on"))).await.unwrap_err();
+        bytes[fits] = facts(&long)[2].parse().unwrap();
+    }
+    let [_, bytes] = bytes;
+    for (max, expected, is_last) in [(bytes, 2, true), (bytes - 1, 1, false), (1, 1, false)] {
+        server = server.restart_with(limited(&format!("max_page_bytes = {max}"))).await;
+        let page = server.exchanges().inspect(ask::inspect(&last)).await.unwrap().into_inner();
+        let found = (page.path.len(), page.next_page_token.is_empty());
+        assert_eq!(found, (expected, is_last), "{max} of {bytes}");
+    }
+}
+
+/// As many calls as are allowed are at work on one connection; the next one begins when one of them has ended, and other connections have
+/// their own.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_streams_on_a_connection() {
+    let gate = Gate::closed();
+    let entries = (0..4).map(|_| stub::text("ok").wait(&gate));
+    let provider = Provider::start(entries).await;
+    let server =
+        Running::start(format!("{}[server]\nmax_streams_per_connection = 2\n", openai(&provider.base_url()))).await;
+    let capture = |channel: Channel, id: &'static str| {
+        let mut client = ExchangeServiceClient::new(channel);
+        tokio::spawn(async move { client.capture(ask::capture(ask::text_as(id, "x"))).await })
+    };
+    // The client knows the limit once something was answered.
+    server.admin().get_server_info(pb::GetServerInfoRequest {}).await.unwrap();
+    let mut calls = vec![capture(server.channel(), "a"), capture(server.channel(), "b")];
+    provider.request(1).await;
+    calls.push(capture(server.channel(), "c"));
+    calls.push(capture(server.fresh_channel(), "d"));
+    provider.request(2).await;
+    let mut others = RunServiceClient::new(server.fresh_channel());
+    let mut state = async |id: &str| others.get(pb::RunServiceGetRequest { run_id: id.into() }).await;
+    assert!(state("d").await.is_ok());
+    refused::is(&state("c").await.unwrap_err(), Code::NotFound, Reason::RunNotFound);
+    assert_eq!(provider.count(), 3, "the third on the connection waits");
+    gate.open();
+    for call in calls {
+        call.await.unwrap().unwrap();
+    }
+    assert_eq!(provider.count(), 4);
+}
+
+/// A connection without a call is kept for as long as is allowed, and closed then.
+#[tokio::test]
+async fn of_an_idle_connection() {
+    let server = Running::start(format!("{}[server]\nidle_connection_minutes = 1\n", scripted(""))).await;
+    let mut peer = TcpStream::connect(server.address()).await.unwrap();
+    peer.write_all(&[PREFACE, &frame(SETTINGS, 0, 0, &[])].concat()).await.unwrap();
+    let hung_up = tokio::spawn(async move { peer.read_to_end(&mut Vec::new()).await });
+    let pass = async |seconds| {
+        // What came before is taken in first.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+        tokio::time::resume();
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    };
+    pass(57).await;
+    assert!(!hung_up.is_finished(), "closed before its time");
+    pass(4).await;
+    within("the connection to be closed", hung_up).await.unwrap().ok();
+}
+
 /// As many repairs as are allowed can be asked for.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_repairs() {
@@ -187,11 +270,13 @@ async fn each_is_told() {
     let said = mistakes[0].to_string();
     let keys: Vec<&str> = said.split_once("known are ").unwrap().1.split('`').skip(1).step_by(2).collect();
     assert!(keys.len() > 10, "{said}");
-    let settings: Vec<String> = keys.iter().zip(7..).map(|(key, value)| format!("{key} = {value}")).collect();
+    // What every one of them can be set to.
+    let values = || (36..64).cycle();
+    let settings: Vec<String> = keys.iter().zip(values()).map(|(key, value)| format!("{key} = {value}")).collect();
     let server = Running::start(limited(&settings.join("\n"))).await;
     let info = server.admin().get_server_info(pb::GetServerInfoRequest {}).await.unwrap().into_inner();
     let limits = info.server_info.unwrap().limits;
-    for (key, value) in keys.iter().zip(7..) {
+    for (key, value) in keys.iter().zip(values()) {
         let told = limits.iter().find(|limit| limit.name == **key).unwrap_or_else(|| panic!("{key} is not told"));
         assert_eq!(told.value, value, "{key}");
         assert!(!told.unit.is_empty(), "{key}");

@@ -83,6 +83,9 @@ async fn of_exports_at_once() {
     let fifth = export().await.unwrap_err();
     refused::is(&fifth, Code::ResourceExhausted, Reason::LimitExceeded);
     assert_eq!(["limit", "max", "value"].map(|key| refused::fact(&fifth, key)), ["exports", "4", "5"]);
+    let stats = server.admin().stats(pb::StatsRequest {}).await.unwrap().into_inner();
+    let used = stats.limits.iter().find(|limit| limit.name == "exports").unwrap();
+    assert_eq!((used.used, used.value), (4, 4), "told while they are at work");
     assert!(fifth.message().contains('4') && fifth.get_details_retry_info().is_some(), "{fifth:?}");
     drop(reading.pop());
     within("the place of one that went", async {

@@ -14,7 +14,7 @@ use crate::grpc::{fingerprint, pb, status};
 
 use super::{code_from_pb, pending_id_from_pb};
 
-/// Most results of one answer.
+/// Most results of one answer, whatever one request may have.
 const MAX_RESULTS: usize = 128;
 /// Longest message of a failure, in bytes.
 pub(super) const MAX_MESSAGE: usize = 4 * 1024;
@@ -68,10 +68,10 @@ pub fn results_from_pb(
 ) -> Option<Answer> {
     let fingerprint = fingerprint::batch_results(&batch);
     let id = pending_id_from_pb(batch.batch_id, naming, &at.field("batch_id"), problems);
-    let run_id = id::optional(&batch.run_id, &at.field("run_id"), problems);
+    let run_id = id::chosen(&batch.run_id, &at.field("run_id"), problems);
     let at = &at.field("results");
-    let results = if batch.results.is_empty() || batch.results.len() > MAX_RESULTS {
-        problems.add(at, format!("has {} results: give 1 to {MAX_RESULTS} at a time", batch.results.len()));
+    let most = problems.bounds().results.or_fixed(MAX_RESULTS);
+    let results = if !limit::some(batch.results.len(), most, "results", "give in one answer ", at, problems) {
         None
     } else {
         let mut distinct = true;

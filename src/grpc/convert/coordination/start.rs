@@ -27,7 +27,7 @@ const DEFAULT_ROUNDS: u32 = 16;
 pub fn from_pb(start: pb::CoordinationStart, at: &Path<'_>, problems: &mut Problems) -> Option<Start> {
     let fingerprint = fingerprint::coordination(&start);
     let fits = nothing_stays(&start, at, problems);
-    let id = id::optional(&start.coordination_id, &at.field("coordination_id"), problems);
+    let id = id::chosen(&start.coordination_id, &at.field("coordination_id"), problems);
     let turns = up_to(start.additional_turns, MAX_TURNS, &at.field("additional_turns"), problems);
     let rounds = start.tool_round_limit.unwrap_or(DEFAULT_ROUNDS);
     let rounds = up_to(rounds, MAX_ROUNDS, &at.field("tool_round_limit"), problems);

@@ -9,15 +9,15 @@ use crate::app::graph::{Aspects, Detail, Scope, UsageScope, Wanted};
 use crate::domain::exchange::Origin;
 use crate::domain::fault::Fault;
 use crate::domain::id::{ExchangeId, RunId};
-use crate::grpc::page::Sizes;
+use crate::grpc::page::{Of, Sizes};
 use crate::grpc::pb;
 
 pub use self::told::{ancestor_to_pb, diff_to_pb, hit_to_pb, node_to_pb, shown_to_pb, sum_to_pb, thread_to_pb};
 
 /// Sizes of the pages of a graph.
-const GRAPH: Sizes = Sizes { default: 1_000, max: 10_000 };
+const GRAPH: Sizes = Sizes { default: 1_000, of: Of::Graph };
 /// Sizes of the pages of a comparison.
-const DIFF: Sizes = Sizes { default: 100, max: 1_000 };
+const DIFF: Sizes = Sizes { default: 100, of: Of::List };
 /// Fewest and most exchanges that have an ancestor in common.
 const RELATED: std::ops::RangeInclusive<usize> = 2..=64;
 /// Most names in a condition of a search.

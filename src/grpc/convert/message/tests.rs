@@ -152,7 +152,7 @@ fn parts_are_counted() {
 fn messages_are_counted() {
     let list = |n: usize| {
         let messages = std::iter::repeat_n(of(pb::Role::User, [text("x")]), n).collect();
-        whole(|at, problems| list_from_pb(messages, 2, &at.field("messages"), problems))
+        whole(|at, problems| list_from_pb(messages, 2.into(), &at.field("messages"), problems))
     };
     assert_eq!(list(2).unwrap().len(), 2);
     assert_eq!(list(3).unwrap_err().fields[0].path, "messages");
