@@ -57,6 +57,26 @@ async fn an_exchange_names_its_run_and_its_parent() {
     assert_eq!(said, ["U:weather?", "A:call look {}", "T:result wet", "A:it is wet", "U:or else?", "A:elsewhere"]);
 }
 
+/// S4-15, S4-20: capturing is an option of the ordinary request, and the exchange comes beside the very result that there is without it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_exchange_comes_beside_the_usual_result() {
+    let server = Running::echo().await;
+    let run = async |run_id: &str, capture| {
+        let execution = Some(pb::run_request::Execution::Request(ask::text_as(run_id, "one")));
+        let request = pb::RunRequest { execution, capture: Some(capture), ..Default::default() };
+        server.exchanges().run(request).await.unwrap().into_inner()
+    };
+    let (without, with) = (run("without", false).await, run("with", true).await);
+    assert_eq!(without.exchange, None);
+    let exchange = with.exchange.clone().unwrap();
+    assert_eq!((exchange.run_id.as_str(), &exchange.assistant, &exchange.text), ("with", &with.assistant, &with.text));
+    let result = |of: pb::RunResponse| {
+        (of.assistant, of.text, of.stop_reason, of.validation, of.effective_settings, of.warnings, of.replayed)
+    };
+    assert_eq!(result(with), result(without));
+    assert_eq!(look::run(&server, "without").await.exchange_id, "");
+}
+
 /// S3-4, S4-86: no id is asked for. A run has one all the same, its own; there is a thread only where one was asked for.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_has_to_be_named() {

@@ -1,11 +1,16 @@
 //! Threads as resources: made, read, listed, changed and removed, each safe to repeat.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
 use antiphon::domain::fault::Reason;
 use antiphon::grpc::pb;
+use antiphon::ops::source::RandomIds;
 use tonic::{Code, Status};
 
+use crate::support::clock::Set;
 use crate::support::provider::Provider;
-use crate::support::server::{Running, openai};
+use crate::support::server::{Running, Sources, openai, scripted};
 use crate::support::{ask, refused};
 use crate::{look, stub};
 
@@ -210,6 +215,32 @@ async fn a_pending_run_outlives_its_thread() {
     let results = vec![ask::result(&asked.pending_tool_calls[0].call_id, "seen")];
     let done = client.r#continue(ask::after_with(&asked.exchange_id, results)).await.unwrap().into_inner();
     assert_eq!((done.run.unwrap().state(), done.thread), (pb::RunState::Completed, None));
+}
+
+/// S3x-2: turns are counted by their place, never by the clock: also those of one instant are in order, and each is a point to fork after.
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_of_one_instant_are_in_order() {
+    let clock = Arc::new(Set(AtomicU64::new(1_800_000_000_000)));
+    let sources = Sources { ids: Arc::new(RandomIds), clock };
+    let server = Running::start_with(scripted(""), sources).await;
+    let mut client = server.exchanges();
+    client.capture(ask::capture_on_new("t", ask::text_as("r1", "1"))).await.unwrap();
+    for turn in 2..=5 {
+        let request = ask::text_as(&format!("r{turn}"), &turn.to_string());
+        client.r#continue(ask::on_thread(ask::on("t"), request)).await.unwrap();
+    }
+    let request = pb::ListTurnsRequest { thread_id: "t".into(), ..Default::default() };
+    let turns = server.threads().list_turns(request).await.unwrap().into_inner().turns;
+    let listed: Vec<_> = turns.iter().map(|turn| (turn.turn, turn.run_id.as_str())).collect();
+    assert_eq!(listed, [(1, "r1"), (2, "r2"), (3, "r3"), (4, "r4"), (5, "r5")]);
+    for turn in 1..=5_u64 {
+        let at = pb::thread_turn_point::At::AfterRun(pb::AfterRun { run_id: format!("r{turn}") });
+        let point = pb::ThreadTurnPoint { thread_id: "t".into(), at: Some(at) };
+        let source = Some(pb::fork_request::Source::Thread(point));
+        let fork = pb::ForkRequest { source, ..Default::default() };
+        let forked = client.fork(fork).await.unwrap().into_inner().results.remove(0).thread.unwrap();
+        assert_eq!((forked.turn_count, forked.parent.unwrap().turn), (turn, turn));
+    }
 }
 
 /// Lists go in pages whose tokens belong to their query.

@@ -64,7 +64,7 @@ async fn results_go_on_with_the_run_that_called() {
     assert_eq!(provider.count(), 2);
 }
 
-/// B056, B058, B059: what does not pair up is refused with the ids, before anything is sent.
+/// S3x-4, B056, B058, B059: what does not pair up is refused with the ids, before anything is sent.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_are_answered_once_before_anything_else() {
     let provider = Provider::start([calling(&["p1", "p2"])]).await;

@@ -16,7 +16,7 @@ use tonic::{Request, Response, Status};
 
 use crate::stub;
 use crate::support::program::Program;
-use crate::support::provider::Provider;
+use crate::support::provider::{Gate, Outcome, Provider};
 use crate::support::server::openai_with;
 use crate::support::{ask, within};
 
@@ -138,6 +138,43 @@ async fn a_trace_leads_from_the_caller_to_the_provider_and_holds_no_content() {
         let sent = provider.request(number).await;
         assert_eq!(sent.header("traceparent").unwrap(), format!("00-{TRACE}-{}-01", hex(&call.span_id)));
     }
+}
+
+/// S3x-11: a probe is in the trace of its caller, with its call of the provider, and its spans end when it is cancelled, not with the server.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_probe_ends_its_spans() {
+    let (endpoint, mut batches) = collector().await;
+    let gate = Gate::closed();
+    let script = [stub::text("first"), stub::text("probe").wait(&gate), stub::text("after")];
+    let provider = Provider::start(script).await;
+    let config = format!("{}[traces]\notlp_endpoint = \"{endpoint}\"\n", openai_with(&provider.base_url(), ""));
+    let folder = tempfile::tempdir().unwrap();
+    let mut program = Program::start(folder.path(), &config).await;
+    let first = program.exchanges().capture(ask::capture(ask::text("one"))).await.unwrap().into_inner();
+    let mut request = Request::new(ask::probe(&first.exchange.unwrap().exchange_id, ask::text("two")));
+    request.metadata_mut().insert("traceparent", format!("00-{TRACE}-{CALLER}-01").parse().unwrap());
+    let mut client = program.exchanges();
+    let probe = tokio::spawn(async move { client.probe(request).await });
+    provider.request(1).await;
+    probe.abort();
+    assert!(probe.await.unwrap_err().is_cancelled());
+    assert_eq!(provider.outcome(1).await, Outcome::ClientClosed);
+    program.exchanges().capture(ask::capture(ask::text("after"))).await.unwrap();
+    program.terminate().await;
+
+    let mut spans = Vec::new();
+    while let Ok(batch) = batches.try_recv() {
+        let scopes = batch.resource_spans.into_iter().flat_map(|resource| resource.scope_spans);
+        spans.extend(scopes.flat_map(|scope| scope.spans));
+    }
+    let captures = spans.iter().filter(|span| span.name == "antiphon.v1.ExchangeService/Capture");
+    let after = captures.map(|span| span.end_time_unix_nano).max().expect("the calls before and after");
+    let of_probe: Vec<_> = spans.iter().filter(|span| hex(&span.trace_id) == TRACE).collect();
+    let of =
+        |name: &str| of_probe.iter().find(|span| span.name == name).unwrap_or_else(|| panic!("{name}: {spans:#?}"));
+    let (rpc, call) = (of("antiphon.v1.ExchangeService/Probe"), of("chat stub-1"));
+    assert_eq!(hex(&rpc.parent_span_id), CALLER);
+    assert!(rpc.end_time_unix_nano < after && call.end_time_unix_nano < after, "{of_probe:#?}");
 }
 
 /// Where providers are not to know, they are not told; and a collector that is not there stops nobody.

@@ -119,7 +119,7 @@ async fn a_preparation_that_fails_consumes_its_turn_and_ends_it() {
     assert_eq!(run.run.unwrap().state(), pb::RunState::Failed);
 }
 
-/// S4-56, S4-63, S4-73: retries inside a turn cause no callback and consume nothing; the first error of an execution ends it as it is.
+/// S4-56, S4-63, S4-67, S4-73: retries inside a turn cause no callback and consume nothing; the first error of an execution ends it as it is.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_error_of_a_provider_ends_it_with_its_own_status() {
     let provider = Provider::start([
