@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
 use super::App;
+use super::access::AUDIT;
 use crate::domain::fault::{Fault, Reason};
 use crate::engine::{Change, Engine, Setup};
 
@@ -67,9 +68,9 @@ impl App {
             for Mistake { file, place, message } in &reloaded.mistakes {
                 tracing::warn!(file, place, mistake = message, "configuration.mistake");
             }
-            tracing::warn!(mistakes, dry_run, "configuration.refused");
+            tracing::warn!(target: AUDIT, mistakes, dry_run, "configuration.refused");
         } else {
-            tracing::info!(changes, dry_run, "configuration.reloaded");
+            tracing::info!(target: AUDIT, changes, dry_run, "configuration.reloaded");
         }
         Ok(reloaded)
     }

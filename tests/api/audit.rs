@@ -194,6 +194,9 @@ async fn what_was_taken_out_changed_and_removed_is_told_with_who_did_it() {
     assert!(imports.iter().all(|event| event["namespace"] == "a"), "{imports:#?}");
     let collected = one(&events, "garbage.collected", &[("namespace", "a")]);
     assert!(collected["checked"].as_u64().unwrap() > 0 && collected["dry_run"] == false, "{collected}");
+    // Whether a call or a signal asked for it.
+    let reloaded = one(&events, "configuration.reloaded", &[]);
+    assert_eq!((&reloaded["changes"], &reloaded["dry_run"]), (&0.into(), &false.into()));
     one(&events, "key.revoked", &[("key", gone)]);
     let denied =
         [("caller", gone), ("method", "AdminService/Export"), ("reason", "SCOPE_MISSING"), ("request_id", "denied")];
